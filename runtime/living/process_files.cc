@@ -1,5 +1,6 @@
 #include "runtime/living/process_files.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -9,6 +10,7 @@
 #include <array>
 #include <charconv>
 #include <cstddef>
+#include <memory>
 #include <system_error>
 
 #include "jail/cgroup.h"
@@ -19,6 +21,23 @@ namespace {
 using jail::Fd;
 
 constexpr std::size_t max_file_bytes = 64u << 10;
+constexpr std::size_t max_processes = 4096;
+
+void add_children(const std::string& process, std::vector<std::string>& processes) {
+  const std::unique_ptr<DIR, int (*)(DIR*)> threads(::opendir((process + "/task").c_str()),
+                                                    ::closedir);
+  if (threads == nullptr) return;
+  while (const dirent* thread = ::readdir(threads.get())) {
+    if (thread->d_name[0] == '.') continue;
+    const auto numbers = text_of(process + "/task/" + thread->d_name + "/children");
+    std::string_view left = numbers ? std::string_view(*numbers) : std::string_view();
+    while (!left.empty() && processes.size() < max_processes) {
+      const std::string_view number = left.substr(0, left.find(' '));
+      left.remove_prefix(std::min(number.size() + 1, left.size()));
+      if (number_in(number)) processes.push_back("/proc/" + std::string(number));
+    }
+  }
+}
 
 }  // namespace
 
@@ -75,6 +94,16 @@ std::optional<std::string> process_directory(const Fd& pidfd) {
 bool lives(const Fd& pidfd) {
   pollfd process{.fd = pidfd.get(), .events = POLLIN, .revents = 0};
   return ::poll(&process, 1, 0) == 0;
+}
+
+std::vector<std::string> processes_below(const Fd& pidfd) {
+  std::vector<std::string> processes;
+  if (const auto first = process_directory(pidfd)) processes.push_back(*first);
+  for (std::size_t i = 0; i < processes.size(); ++i) {
+    const std::string process = processes[i];
+    add_children(process, processes);
+  }
+  return processes;
 }
 
 std::optional<std::string> cgroup_directory(const std::string& process) {

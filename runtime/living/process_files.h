@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "jail/fd.h"
 
@@ -26,6 +27,10 @@ std::optional<std::uint64_t> number_after(std::string_view text, std::string_vie
 // as lives() is true; std::nullopt where it has ended.
 std::optional<std::string> process_directory(const jail::Fd& pidfd);
 bool lives(const jail::Fd& pidfd);
+
+// The same of this process and of all that it and its children have made and that still run, at
+// most 4096; empty where it has ended.
+std::vector<std::string> processes_below(const jail::Fd& pidfd);
 
 // Returns the directory of the cgroup v2 of the process whose process_directory() is given;
 // std::nullopt where this process sees none.

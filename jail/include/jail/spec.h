@@ -48,6 +48,9 @@ enum class Programs : std::uint8_t { refused, allowed };
 // other users have no path to it, and read its files as jail/collect.h does. A guest can connect to
 // a socket that a process of the host has in it, and finds the path of `source` in its mountinfo.
 // Jails that have the same source share all of it.
+//
+// In a living jail a volume may be at /workspace: it is the working directory then, in the place of
+// the tmpfs and without its limits, and what is in it counts as no memory.
 struct Volume {
   std::string source;  // absolute path on the host
   std::string target;  // absolute path in the jail, where nothing else is

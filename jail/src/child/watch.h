@@ -49,7 +49,7 @@ inline constexpr std::uint64_t budget_of_a_look_ns = 15 * ns_per_ms;
 class Watch {
  public:
   // The descriptors are directories: a proc mount of this pid namespace, and the two tmpfs that the
-  // guest can fill. `max_mappings` is the kernel's bound for one process.
+  // guest can fill; -1 for one that is none. `max_mappings` is the kernel's bound for one process.
   Watch(int proc, int workspace, int tmp, std::uint64_t page_bytes, std::uint64_t max_mappings)
       : proc_(proc),
         workspace_(workspace),

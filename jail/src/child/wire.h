@@ -18,7 +18,7 @@ enum Slot : std::uint8_t {
   slot_stdin = 1,    // the guest's standard streams
   slot_stdout = 2,
   slot_stderr = 3,
-  slot_workspace = 4,    // directory of the working tmpfs; handed to the parent with `ready`
+  slot_workspace = 4,    // the working directory; handed to the parent with `ready`
   slot_tmp = 5,          // directory of /tmp; init asks it for usage
   slot_proc = 6,         // a proc mount of init's own, attached nowhere
   slot_cgroup = 7,       // directory of the jail's cgroup, where it has one
@@ -86,6 +86,7 @@ struct PlanHeader {
   std::uint32_t init_calls;
   std::uint32_t guest_calls;
   std::uint32_t relocations;  // each an offset whose 8 bytes hold an offset, to become an address
+  std::uint32_t workspace_is_on_disk;  // 1: what is in it is no memory
   std::uint64_t calls_offset;
   std::uint64_t relocations_offset;
   std::uint64_t size;

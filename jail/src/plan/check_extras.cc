@@ -30,6 +30,11 @@ class Places {
     for (const Link& link : root.links) taken_.push_back({link.target, "the root's"});
   }
 
+  // Lets an extra have /workspace, unless another one has it already.
+  void give_up_workspace() {
+    std::erase_if(taken_, [](const Place& place) { return place.whose == "/workspace"; });
+  }
+
   bool is_hidden(const std::string& target) const {
     return std::find(root_.hidden.begin(), root_.hidden.end(), target) != root_.hidden.end();
   }
@@ -132,6 +137,8 @@ Result<void> check_extras(const JailSpec& spec) {
     if (!done) return done;
   }
   for (std::size_t i = 0; i < spec.volumes.size(); ++i) {
+    const bool is_workspace = spec.volumes[i].target == "/workspace";
+    if (is_workspace && spec.life == Life::until_ended) places.give_up_workspace();
     Result<void> done = check_volume(spec.volumes[i], item("volumes", i), places);
     if (!done) return done;
   }

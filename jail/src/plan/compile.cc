@@ -125,6 +125,7 @@ Result<Plan> compile(const JailSpec& given, const HostFacts& host) {
   add_session(builder, spec);
   add_network(builder, spec.network);
   add_mounts(builder, spec);
+  plan.workspace_is_on_disk = has_workspace_on_disk(spec);
   const bool lives = spec.life == Life::until_ended;
   const auto ruleset = add_ruleset(builder, spec, host, GuestProgram::executed);
   add_init_privileges(builder, host);

@@ -1,6 +1,7 @@
 // The parts of a plan, one kernel concern a file. compile() calls them in this order.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -26,6 +27,12 @@ inline std::string path_of_device(const char* name) { return std::string("/dev/"
 // mapped.
 inline std::string source_of_device(const char* name) {
   return path_of_device(std::string_view(name) == "zero" ? "full" : name);
+}
+
+// Returns whether a volume is the working directory.
+inline bool has_workspace_on_disk(const JailSpec& spec) {
+  return std::any_of(spec.volumes.begin(), spec.volumes.end(),
+                     [](const Volume& volume) { return volume.target == "/workspace"; });
 }
 
 // Returns whether a jail can use a network namespace that another one had before.

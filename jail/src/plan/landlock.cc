@@ -105,14 +105,19 @@ std::optional<SlotRef> add_ruleset(Builder& builder, const JailSpec& spec, const
   rules.allow("/", landlock::read_directory, "let directories be listed");
   allow_root(rules, spec.root);
   for (const ReadOnlyBind& bind : spec.binds) allow_reading(rules, bind.target, bind.kind);
+  auto of_workspace = Programs::allowed;
   for (const Volume& volume : spec.volumes) {
-    allow_changing(rules, volume.target, volume.programs);
+    if (volume.target == "/workspace") {
+      of_workspace = volume.programs;
+    } else {
+      allow_changing(rules, volume.target, volume.programs);
+    }
   }
   // Mounts decide which devices there are, and the filter which ioctl commands pass.
   rules.allow("/dev", landlock::read_file | landlock::write_file | landlock::control_device,
               "let devices be used");
   rules.allow("/proc", landlock::read_file, "let /proc be read");
-  allow_changing(rules, "/workspace", Programs::allowed);
+  allow_changing(rules, "/workspace", of_workspace);
   allow_changing(rules, "/tmp", Programs::allowed);
   if (spec.life == Life::until_ended) {
     // Init is in the domain as well and reads /proc.

@@ -45,9 +45,20 @@ void attach_writable(Builder& builder, MountWriter& mounts, SlotRef root, const 
   builder.close(mount, path);
 }
 
-void attach_writables(Builder& builder, MountWriter& mounts, SlotRef root, const Limits& limits) {
-  attach_writable(builder, mounts, root, "/workspace", wire::slot_workspace,
-                  tmpfs_options(limits.workspace_bytes, limits.workspace_inodes, "0755"));
+void attach_writables(Builder& builder, MountWriter& mounts, SlotRef root, const JailSpec& spec) {
+  const Limits& limits = spec.limits;
+  if (has_workspace_on_disk(spec)) {
+    // The volume is there already.
+    builder
+        .call(JAIL_CALL(openat),
+              {Builder::slot(root), builder.text("workspace"),
+               Builder::value(O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)},
+              "open /workspace")
+        .result_slot = wire::slot_workspace;
+  } else {
+    attach_writable(builder, mounts, root, "/workspace", wire::slot_workspace,
+                    tmpfs_options(limits.workspace_bytes, limits.workspace_inodes, "0755"));
+  }
   attach_writable(builder, mounts, root, "/tmp", wire::slot_tmp,
                   tmpfs_options(limits.tmp_bytes, limits.tmp_inodes, "1777"));
 }
@@ -185,7 +196,7 @@ void add_mounts(Builder& builder, const JailSpec& spec) {
   lay_out(skeleton, spec);
   lay_out_covers(skeleton, spec.root, "/tmp");
   sources.attach_to(root);
-  attach_writables(builder, mounts, root, spec.limits);
+  attach_writables(builder, mounts, root, spec);
   attach_proc(builder, mounts, root);
   if (has_terminals(spec)) attach_terminals(builder, mounts, root);
   mounts.set_attributes(root, MOUNT_ATTR_RDONLY, 0, "make / read-only");
@@ -203,7 +214,7 @@ void add_mounts_of_host(Builder& builder, const JailSpec& spec) {
   lay_out(skeleton, spec);
   skeleton.directory(layer_place);
   sources.attach_to(root);
-  attach_writables(builder, mounts, root, spec.limits);
+  attach_writables(builder, mounts, root, spec);
   mount_template_layer(builder, mounts, root, spec);
   attach_proc_of_host(builder, mounts, root);
   mounts.set_attributes(root, MOUNT_ATTR_RDONLY, 0, "make / read-only");
@@ -220,7 +231,7 @@ void add_mounts_in_host(Builder& builder, const JailSpec& spec) {
   builder.close(layer, layer_root);
   mounts.attach(root, Builder::value(AT_FDCWD), "/", "the new root");
   sources.attach_to(root);
-  attach_writables(builder, mounts, root, spec.limits);
+  attach_writables(builder, mounts, root, spec);
   attach_proc(builder, mounts, root);
   cover_root(builder, root);
 }

@@ -44,6 +44,7 @@ struct Plan {
   static constexpr std::uint32_t nowhere = ~std::uint32_t{0};
   std::uint32_t uid_map = nowhere;
   std::uint32_t gid_map = nowhere;
+  bool workspace_is_on_disk = false;
 
   bool operator==(const Plan&) const = default;
 };

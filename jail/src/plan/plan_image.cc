@@ -38,6 +38,7 @@ Result<Fd> to_image(const Plan& plan) {
   header.init_calls = static_cast<std::uint32_t>(plan.init.calls.size());
   header.guest_calls = static_cast<std::uint32_t>(plan.guest.calls.size());
   header.relocations = static_cast<std::uint32_t>(plan.relocations.size());
+  header.workspace_is_on_disk = plan.workspace_is_on_disk ? 1 : 0;
   header.calls_offset = sizeof header;
   header.relocations_offset =
       header.calls_offset + sizeof(wire::Call) * (plan.init.calls.size() + plan.guest.calls.size());

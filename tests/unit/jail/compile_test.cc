@@ -58,6 +58,35 @@ TEST(Compile, NoVolumeForAJailWithIdsOfItsOwn) {
   EXPECT_EQ(plan.error().kind, ErrorKind::unsupported);
 }
 
+TEST(Compile, AVolumeIsTheWorkspaceOfALivingJailAlone) {
+  JailSpec value = spec();
+  value.volumes = {{.source = "/srv/disk", .target = "/workspace", .why = "larger than memory"}};
+  EXPECT_FALSE(compile(value, host()));
+  value.life = jail::Life::until_ended;
+  value.argv = {};
+  value.env = {};
+  const auto plan = compile(value, host());
+  ASSERT_TRUE(plan) << plan.error().message();
+  EXPECT_TRUE(plan->workspace_is_on_disk);
+  value.volumes[0].target = "/workspace/below";
+  EXPECT_FALSE(compile(value, host())) << "nothing is mounted in the tmpfs";
+  value.volumes = {};
+  value.binds = {{"/srv/disk", "/workspace", NodeKind::directory, "read-only"}};
+  EXPECT_FALSE(compile(value, host()));
+  value.binds = {};
+  EXPECT_FALSE(compile(value, host())->workspace_is_on_disk);
+}
+
+TEST(Compile, TwoVolumesAreNotOneWorkspace) {
+  JailSpec value = spec();
+  value.life = jail::Life::until_ended;
+  value.argv = {};
+  value.env = {};
+  value.volumes = {{.source = "/srv/a", .target = "/workspace", .why = "larger than memory"},
+                   {.source = "/srv/b", .target = "/workspace", .why = "larger than memory"}};
+  EXPECT_FALSE(compile(value, host()));
+}
+
 INSTANTIATE_TEST_SUITE_P(
     Compile, Refused,
     testing::Values(

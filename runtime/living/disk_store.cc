@@ -1,0 +1,194 @@
+#include "runtime/living/disk_store.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/file.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include <array>
+#include <string_view>
+#include <utility>
+
+#include "runtime/living/below.h"
+
+namespace runtime {
+namespace {
+
+using jail::Error;
+using jail::ErrorKind;
+using jail::Fd;
+using jail::Result;
+
+constexpr std::string_view prefix_of_servers = "server-";
+constexpr char trash_name[] = "removed";
+constexpr int max_new_names = 16;
+
+Error failed(const std::string& doing) {
+  const int error = errno;
+  const bool is_short = error == ENOSPC || error == EDQUOT || error == EMFILE || error == ENFILE;
+  return {is_short ? ErrorKind::exhausted : ErrorKind::kernel, doing, error, {}};
+}
+
+std::string random_name(std::string_view prefix) {
+  std::array<unsigned char, 16> bytes{};
+  if (::getrandom(bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size())) ::abort();
+  std::string name(prefix);
+  constexpr std::string_view digits = "0123456789abcdef";
+  for (const unsigned char byte : bytes) {
+    name += digits[byte >> 4];
+    name += digits[byte & 15];
+  }
+  return name;
+}
+
+Fd open_directory_in(int directory, const char* name) {
+  return Fd(::openat(directory, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+}
+
+bool is_own(const Fd& directory) {
+  struct stat status {};
+  return ::fstat(directory.get(), &status) == 0 && status.st_uid == ::geteuid() &&
+         (status.st_mode & 022) == 0;
+}
+
+// The lock is the open file's, which no other process has: it goes when this process ends.
+bool lock(const Fd& directory) { return ::flock(directory.get(), LOCK_EX | LOCK_NB) == 0; }
+
+// Returns whether the directory still has this name.
+bool has_name(const Fd& directory, const Fd& above, const std::string& name) {
+  struct stat held {};
+  struct stat named {};
+  return ::fstat(directory.get(), &held) == 0 &&
+         ::fstatat(above.get(), name.c_str(), &named, AT_SYMLINK_NOFOLLOW) == 0 &&
+         held.st_ino == named.st_ino && held.st_dev == named.st_dev;
+}
+
+}  // namespace
+
+Fd SandboxDirectory::open() const {
+  const std::lock_guard lock(mutex_);
+  return Fd(::fcntl(directory_.get(), F_DUPFD_CLOEXEC, 0));
+}
+
+void SandboxDirectory::give_up() {
+  {
+    const std::lock_guard lock(mutex_);
+    if (!directory_.valid()) return;
+    // Only what its owner can write to can be moved to another directory.
+    ::fchmod(directory_.get(), 0700);
+    directory_.reset();
+  }
+  if (const auto store = store_.lock()) store->take_back(name_);
+}
+
+Result<std::shared_ptr<DiskStore>> DiskStore::open(const std::string& path) {
+  const std::string doing = "use " + path + " for the disks of sandboxes";
+  if (::mkdir(path.c_str(), 0700) != 0 && errno != EEXIST) return failed(doing);
+  const std::unique_ptr<char, decltype(&::free)> real(::realpath(path.c_str(), nullptr), &::free);
+  if (real == nullptr) return failed(doing);
+  Fd base(::open(real.get(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  if (!base.valid() && errno == ENOTDIR) {
+    return Error{ErrorKind::invalid, doing + ": it is no directory", 0, {}};
+  }
+  if (!base.valid()) return failed(doing);
+  if (!is_own(base)) {
+    return Error{ErrorKind::refused,
+                 doing + ": it must belong to user " + std::to_string(::geteuid()) +
+                     ", and nobody else may write to it",
+                 0,
+                 {}};
+  }
+  const std::shared_ptr<DiskStore> store(new DiskStore(real.get(), std::move(base)));
+  if (auto made = store->make_own(); !made) return made.error();
+  store->find_left();
+  return store;
+}
+
+// Another server may take a directory for one that was left, until it is locked.
+Result<void> DiskStore::make_own() {
+  const std::string doing = "make a directory in " + path_;
+  for (int i = 0; i < max_new_names; ++i) {
+    own_name_ = random_name(prefix_of_servers);
+    if (::mkdirat(base_.get(), own_name_.c_str(), 0700) != 0) return failed(doing);
+    own_ = open_directory_in(base_.get(), own_name_.c_str());
+    if (!own_.valid() || !lock(own_) || !has_name(own_, base_, own_name_)) continue;
+    if (::mkdirat(own_.get(), trash_name, 0700) != 0) return failed(doing);
+    trash_ = open_directory_in(own_.get(), trash_name);
+    Fd to_empty = open_directory_in(own_.get(), trash_name);
+    if (!trash_.valid() || !to_empty.valid()) return failed(doing);
+    removal_.emplace(std::move(to_empty));
+    return {};
+  }
+  return failed(doing);
+}
+
+void DiskStore::find_left() {
+  const auto listed = below::directory_of(open_directory_in(base_.get(), "."));
+  if (listed == nullptr) return;
+  while (const char* name = below::next_name(listed.get())) {
+    if (!std::string_view(name).starts_with(prefix_of_servers) || name == own_name_) continue;
+    Fd directory = open_directory_in(base_.get(), name);
+    if (!directory.valid() || !is_own(directory) || !lock(directory)) continue;
+    Fd to_empty = open_directory_in(directory.get(), ".");
+    if (!to_empty.valid()) continue;
+    left_.push_back({name, std::move(directory), TreeRemoval(std::move(to_empty))});
+  }
+}
+
+DiskStore::~DiskStore() {
+  if (!own_.valid()) return;
+  ::unlinkat(own_.get(), trash_name, AT_REMOVEDIR);
+  ::unlinkat(base_.get(), own_name_.c_str(), AT_REMOVEDIR);
+}
+
+Result<std::shared_ptr<SandboxDirectory>> DiskStore::make() {
+  const std::string name = random_name("disk-");
+  const std::string doing = "make a directory for a sandbox";
+  if (::mkdirat(own_.get(), name.c_str(), 0700) != 0) return failed(doing);
+  Fd directory = open_directory_in(own_.get(), name.c_str());
+  // This process's umask must not apply.
+  if (!directory.valid() || ::fchmod(directory.get(), 0700) != 0) {
+    const Error error = failed(doing);
+    ::unlinkat(own_.get(), name.c_str(), AT_REMOVEDIR);
+    return error;
+  }
+  std::string path = path_ + "/" + own_name_ + "/" + name;
+  return std::shared_ptr<SandboxDirectory>(
+      new SandboxDirectory(weak_from_this(), name, std::move(path), std::move(directory)));
+}
+
+void DiskStore::take_back(const std::string& name) {
+  ::renameat(own_.get(), name.c_str(), trash_.get(), name.c_str());
+}
+
+TreeRemoval::State DiskStore::remove_some(std::size_t names) {
+  using State = TreeRemoval::State;
+  State all = removal_->step(names);
+  if (all == State::more) return all;
+  for (std::size_t i = 0; i < left_.size(); ++i) {
+    const State state = left_[i].removal.step(names);
+    if (state == State::more) return state;
+    if (state == State::stuck) all = state;
+    if (state != State::done) continue;
+    ::unlinkat(base_.get(), left_[i].name.c_str(), AT_REMOVEDIR);
+    left_.erase(left_.begin() + static_cast<std::ptrdiff_t>(i));
+    return left_.empty() ? all : State::more;
+  }
+  return all;
+}
+
+Result<DiskStore::Room> DiskStore::room() const {
+  struct statvfs status {};
+  if (::fstatvfs(own_.get(), &status) != 0) return failed("look at the room on " + path_);
+  const auto block = static_cast<std::uint64_t>(status.f_frsize);
+  return Room{.available_bytes = status.f_bavail * block,
+              .used_bytes = (status.f_blocks - status.f_bfree) * block,
+              .used_files = status.f_files - status.f_ffree,
+              .counts_files = status.f_files > 0};
+}
+
+}  // namespace runtime

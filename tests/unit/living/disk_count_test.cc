@@ -1,0 +1,188 @@
+// What DiskCount counts of what a guest can do to files.
+#include "runtime/living/disk_count.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <thread>
+
+namespace runtime {
+namespace {
+
+namespace fs = std::filesystem;
+using jail::Fd;
+
+constexpr std::uint64_t mib = 1u << 20;
+constexpr std::uint64_t no_bound = 1ull << 40;
+
+class DiskCountTest : public testing::Test {
+ protected:
+  DiskCountTest() {
+    std::string name = testing::TempDir() + "disk-count-XXXXXX";
+    root_ = ::mkdtemp(name.data());
+  }
+  ~DiskCountTest() override { fs::remove_all(root_); }
+
+  Fd directory() const { return Fd(::open(root_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)); }
+
+  // This process stands for the first one of a sandbox.
+  DiskUse look(std::uint64_t max_bytes = no_bound, std::uint64_t max_files = 100'000) {
+    if (!count_) count_.emplace(directory());
+    const Fd self(static_cast<int>(::syscall(SYS_pidfd_open, ::getpid(), 0)));
+    return count_->look(self, max_bytes, max_files);
+  }
+
+  Fd make(const std::string& name) const {
+    return Fd(::open((root_ / name).c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+  }
+  void fill(const std::string& name, std::uint64_t bytes) const { fill(make(name), bytes); }
+  static void fill(const Fd& file, std::uint64_t bytes) {
+    const std::string block(bytes, 'x');
+    ASSERT_EQ(::write(file.get(), block.data(), block.size()), static_cast<ssize_t>(bytes));
+  }
+
+  fs::path root_;
+  std::optional<DiskCount> count_;
+};
+
+TEST_F(DiskCountTest, CountsFilesDirectoriesAndLinks) {
+  EXPECT_EQ(look().files, 0u);
+  fs::create_directories(root_ / "a/b");
+  fill("a/b/file", 3 * mib);
+  fs::create_symlink("/usr", root_ / "link");
+  const DiskUse use = look();
+  EXPECT_EQ(use.files, 4u);
+  EXPECT_GE(use.bytes, 3 * mib);
+  EXPECT_LT(use.bytes, 4 * mib) << "a link is not followed";
+  EXPECT_TRUE(use.is_countable);
+}
+
+TEST_F(DiskCountTest, CountsWhatWasAllocatedAndNotWhatIsNot) {
+  ASSERT_EQ(::ftruncate(make("sparse").get(), 1ll << 33), 0);
+  EXPECT_LT(look().bytes, mib);
+  const Fd kept = make("kept");
+  if (::fallocate(kept.get(), FALLOC_FL_KEEP_SIZE, 0, 5 * mib) == 0) {
+    EXPECT_GE(look().bytes, 5 * mib) << "allocated, with a size of 0";
+  }
+}
+
+TEST_F(DiskCountTest, CountsAFileOnceWhateverItsNames) {
+  fill("one", 2 * mib);
+  for (int i = 0; i < 5; ++i) fs::create_hard_link(root_ / "one", root_ / std::to_string(i));
+  const DiskUse use = look();
+  EXPECT_EQ(use.files, 1u);
+  EXPECT_LT(use.bytes, 3 * mib);
+}
+
+TEST_F(DiskCountTest, CountsFilesThatHaveNoNameAnyMore) {
+  Fd open = make("open");
+  fill(open, 2 * mib);
+  fs::remove(root_ / "open");
+  EXPECT_GE(look().bytes, 2 * mib);
+  const Fd never(::open(root_.c_str(), O_RDWR | O_TMPFILE | O_CLOEXEC, 0600));
+  if (never.valid()) {
+    fill(never, mib);
+    EXPECT_GE(look().bytes, 3 * mib) << "it never had one";
+  }
+  open.reset();
+  EXPECT_LT(look().bytes, 2 * mib);
+}
+
+TEST_F(DiskCountTest, CountsFilesThatAreOnlyMapped) {
+  Fd file = make("mapped");
+  fill(file, 4 * mib);
+  void* const page = ::mmap(nullptr, 4096, PROT_READ, MAP_SHARED, file.get(), 0);
+  ASSERT_NE(page, MAP_FAILED);
+  EXPECT_GE(look().bytes, 4 * mib);
+  fs::remove(root_ / "mapped");
+  file.reset();
+  EXPECT_GE(look().bytes, 4 * mib) << "as it was when it was last seen";
+  ::munmap(page, 4096);
+  EXPECT_LT(look().bytes, mib);
+}
+
+TEST_F(DiskCountTest, CountsWhatIsWrittenByWayOfMemory) {
+  const Fd file = make("mapped");
+  ASSERT_EQ(::ftruncate(file.get(), 2 * mib), 0);
+  void* const memory = ::mmap(nullptr, 2 * mib, PROT_WRITE, MAP_SHARED, file.get(), 0);
+  ASSERT_NE(memory, MAP_FAILED);
+  for (std::uint64_t at = 0; at < 2 * mib; at += 4096) static_cast<char*>(memory)[at] = 'x';
+  EXPECT_GE(look().bytes, 2 * mib);
+  ::munmap(memory, 2 * mib);
+}
+
+TEST_F(DiskCountTest, ADirectoryThatIsShutHidesNothing) {
+  fs::create_directory(root_ / "shut");
+  fill("shut/file", mib);
+  const Fd whole = directory();
+  if (!count_) count_.emplace(directory());
+  ASSERT_EQ(::chmod((root_ / "shut").c_str(), 0), 0);
+  ASSERT_EQ(::fchmod(whole.get(), 0), 0);
+  const DiskUse use = look();
+  EXPECT_GE(use.bytes, mib);
+  EXPECT_TRUE(use.is_countable);
+}
+
+TEST_F(DiskCountTest, ATreeThatIsTooDeepIsNotCountable) {
+  const auto deep = [this](int levels) {
+    Fd at = directory();
+    for (int i = 0; i < levels; ++i) {
+      ::mkdirat(at.get(), "d", 0700);
+      at = Fd(::openat(at.get(), "d", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    }
+  };
+  deep(DiskCount::max_depth - 1);
+  EXPECT_TRUE(look().is_countable);
+  deep(DiskCount::max_depth);
+  EXPECT_FALSE(look().is_countable);
+}
+
+TEST_F(DiskCountTest, EndsAtItsBounds) {
+  for (int i = 0; i < 2000; ++i) make(std::to_string(i));
+  EXPECT_EQ(look().files, 2000u);
+  EXPECT_EQ(look(no_bound, 100).files, 101u);
+  fill("a", mib);
+  fill("b", mib);
+  EXPECT_LE(look(mib / 2).bytes, 2 * mib);
+  EXPECT_GT(look(mib / 2).bytes, mib / 2);
+}
+
+// Somebody exchanges names meanwhile: no file counts twice, and no file of the host counts.
+TEST_F(DiskCountTest, NamesThatAreExchangedLeadNowhereElse) {
+  fs::create_directories(root_ / "a/deep/deeper");
+  fs::create_directory(root_ / "b");
+  for (int i = 0; i < 50; ++i) fill("a/deep/deeper/" + std::to_string(i), 4096);
+  fs::create_symlink("/usr", root_ / "c");
+  const DiskUse still = look();
+  std::atomic<bool> is_over = false;
+  std::thread guest([&] {
+    while (!is_over) {
+      std::error_code ignored;
+      fs::rename(root_ / "a/deep", root_ / "b/deep", ignored);
+      fs::rename(root_ / "b/deep", root_ / "a/deep", ignored);
+      ::syscall(SYS_renameat2, AT_FDCWD, (root_ / "b").c_str(), AT_FDCWD, (root_ / "c").c_str(),
+                RENAME_EXCHANGE);
+    }
+  });
+  for (int i = 0; i < 300; ++i) {
+    const DiskUse use = look();
+    EXPECT_LE(use.files, still.files);
+    EXPECT_LE(use.bytes, still.bytes);
+    EXPECT_TRUE(use.is_countable);
+  }
+  is_over = true;
+  guest.join();
+  EXPECT_EQ(look().files, still.files);
+}
+
+}  // namespace
+}  // namespace runtime

@@ -1,0 +1,170 @@
+// Directories for sandboxes: who has which, and how what is in them is removed.
+#include "runtime/living/disk_store.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string>
+
+namespace runtime {
+namespace {
+
+namespace fs = std::filesystem;
+using jail::ErrorKind;
+using jail::Fd;
+using State = TreeRemoval::State;
+
+class DiskStoreTest : public testing::Test {
+ protected:
+  DiskStoreTest() {
+    std::string name = testing::TempDir() + "disk-store-XXXXXX";
+    root_ = fs::canonical(::mkdtemp(name.data()));
+  }
+  ~DiskStoreTest() override { fs::remove_all(root_); }
+
+  std::shared_ptr<DiskStore> store() const {
+    auto store = DiskStore::open(disks());
+    if (!store) ADD_FAILURE() << store.error().message();
+    return store ? *store : nullptr;
+  }
+  std::string disks() const { return (root_ / "disks").string(); }
+
+  std::ptrdiff_t servers() const {
+    return std::distance(fs::directory_iterator(disks()), fs::directory_iterator());
+  }
+
+  static State empty(DiskStore& store) {
+    State state = State::more;
+    while (state == State::more) state = store.remove_some(100);
+    return state;
+  }
+
+  fs::path root_;
+};
+
+TEST_F(DiskStoreTest, ADirectoryHasItsOwnNameAndIsItsOwnersAlone) {
+  const auto store = this->store();
+  const auto one = store->make();
+  const auto two = store->make();
+  ASSERT_TRUE(one && two);
+  EXPECT_NE((*one)->path(), (*two)->path());
+  struct stat status {};
+  ASSERT_EQ(::stat((*one)->path().c_str(), &status), 0);
+  EXPECT_EQ(status.st_mode & 07777, 0700u);
+  ASSERT_EQ(::stat(disks().c_str(), &status), 0);
+  EXPECT_EQ(status.st_mode & 07777, 0700u);
+}
+
+TEST_F(DiskStoreTest, WhatIsGivenUpIsRemoved) {
+  const auto store = this->store();
+  const auto directory = *store->make();
+  std::ofstream(directory->path() + "/file") << "text";
+  const std::string path = directory->path();
+  directory->give_up();
+  EXPECT_FALSE(fs::exists(path));
+  EXPECT_EQ(empty(*store), State::done);
+  EXPECT_FALSE(directory->open().valid());
+}
+
+TEST_F(DiskStoreTest, AServerLeavesNothing) {
+  {
+    const auto store = this->store();
+    { const auto directory = *store->make(); }
+    EXPECT_EQ(empty(*store), State::done);
+    EXPECT_EQ(servers(), 1);
+  }
+  EXPECT_EQ(servers(), 0);
+}
+
+TEST_F(DiskStoreTest, WhatADeadServerLeftIsRemovedAndWhatALivingOneHasIsNot) {
+  const auto other = store();
+  const auto kept = *other->make();
+  std::ofstream(kept->path() + "/kept") << "text";
+  const pid_t pid = ::fork();
+  if (pid == 0) {
+    auto dying = DiskStore::open(disks());
+    auto left = dying ? (*dying)->make() : dying.error();
+    if (!left) ::_exit(1);
+    std::ofstream((*left)->path() + "/left") << "text";
+    ::_exit(0);  // as by SIGKILL: nothing is destroyed
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(pid, &status, 0), pid);
+  ASSERT_EQ(status, 0);
+  EXPECT_EQ(servers(), 2);
+  const auto next = store();
+  EXPECT_EQ(empty(*next), State::done);
+  EXPECT_EQ(servers(), 2);
+  EXPECT_TRUE(fs::exists(kept->path() + "/kept"));
+}
+
+TEST_F(DiskStoreTest, PlacesThatAreNone) {
+  std::ofstream(root_ / "file") << "text";
+  EXPECT_EQ(DiskStore::open((root_ / "file").string()).error().kind, ErrorKind::invalid);
+  EXPECT_EQ(DiskStore::open((root_ / "none/none").string()).error().kind, ErrorKind::kernel);
+  fs::create_directory(root_ / "open");
+  fs::permissions(root_ / "open", fs::perms::all);
+  EXPECT_EQ(DiskStore::open((root_ / "open").string()).error().kind, ErrorKind::refused);
+}
+
+TEST_F(DiskStoreTest, LinksLeadNowhere) {
+  const auto store = this->store();
+  fs::create_directory(root_ / "outside");
+  std::ofstream(root_ / "outside/file") << "text";
+  const auto directory = *store->make();
+  const fs::path path = directory->path();
+  fs::create_symlink(root_ / "outside", path / "link");
+  fs::create_symlink("../../..", path / "up");
+  fs::create_directory(path / "d");
+  fs::create_symlink(root_ / "outside", path / "d/link");
+  fs::create_hard_link(root_ / "outside/file", path / "d/hard");
+  ASSERT_EQ(::mkfifo((path / "fifo").c_str(), 0600), 0);
+  directory->give_up();
+  EXPECT_EQ(empty(*store), State::done);
+  EXPECT_TRUE(fs::exists(root_ / "outside/file"));
+}
+
+TEST_F(DiskStoreTest, ATreeThatIsDeeperThanAnyPathIsRemoved) {
+  const auto store = this->store();
+  const auto directory = *store->make();
+  Fd at = directory->open();
+  const std::string name(200, 'd');
+  for (int i = 0; i < 3000; ++i) {
+    ASSERT_EQ(::mkdirat(at.get(), name.c_str(), 0700), 0);
+    ASSERT_EQ(::close(::openat(at.get(), "file", O_CREAT | O_WRONLY | O_CLOEXEC, 0)), 0);
+    Fd below(::openat(at.get(), name.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    ASSERT_TRUE(below.valid());
+    ::fchmod(at.get(), 0);  // and every directory is shut
+    at = std::move(below);
+  }
+  at.reset();
+  directory->give_up();
+  EXPECT_EQ(empty(*store), State::done);
+}
+
+TEST_F(DiskStoreTest, ATurnIsBounded) {
+  const auto store = this->store();
+  const auto directory = *store->make();
+  const fs::path path = directory->path();
+  for (int d = 0; d < 10; ++d) {
+    fs::create_directories(path / std::to_string(d));
+    for (int i = 0; i < 1000; ++i) std::ofstream(path / std::to_string(d) / std::to_string(i));
+  }
+  directory->give_up();
+  int turns = 0;
+  while (store->remove_some(500) == State::more) ++turns;
+  EXPECT_GE(turns, 10'010 / 500);
+  EXPECT_LE(turns, 100);
+  EXPECT_EQ(store->remove_some(1), State::done);
+}
+
+}  // namespace
+}  // namespace runtime
