@@ -110,6 +110,12 @@ struct Config {
   std::chrono::milliseconds sandbox_ports_timeout{60'000};
   // How long a paused sandbox is kept.
   std::chrono::milliseconds sandbox_max_paused{std::chrono::hours(24)};
+  // The directory for disks of sandboxes that are no memory; empty: there are none.
+  std::string sandbox_disk_path;
+  // The largest of these disks that requests may ask for.
+  std::uint32_t sandbox_max_disk_mb = 10'240;
+  // What they leave free of the host's disk.
+  std::uint32_t sandbox_disk_reserve_mb = 1024;
   Ceilings ceilings;
   // Whether requests may ask for egress, and the rules (jail/egress.h) within which they must stay.
   bool network_enabled = false;

@@ -428,6 +428,14 @@ void add_sandbox_settings(std::vector<Setting>& settings) {
         if (value) config.sandbox_max_paused = *value;
         return value && *value >= std::chrono::seconds(1);
       });
+  add("SANDBOX_DISK_PATH", "an absolute path", [](Config& config, std::string_view text) {
+    config.sandbox_disk_path = text;
+    return text.starts_with('/') && text.size() > 1;
+  });
+  add("SANDBOX_MAX_DISK_MB", "an integer 1 .. 1048576",
+      integer<std::uint32_t>(&Config::sandbox_max_disk_mb, 1, 1u << 20));
+  add("SANDBOX_DISK_RESERVE_MB", "an integer 0 .. 1048576",
+      integer<std::uint32_t>(&Config::sandbox_disk_reserve_mb, 0, 1u << 20));
   add("SANDBOX_PORTS_DOMAIN", "a domain name of at most 200 bytes", apply_ports_domain);
   add("SANDBOX_PORTS_TIMEOUT_SECONDS", "a number of seconds 1 .. 86400",
       [](Config& config, std::string_view text) {

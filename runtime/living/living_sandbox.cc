@@ -309,7 +309,11 @@ Result<UsageTarget> LivingSandbox::usage_target() const {
   if (!workspace || !tmp) return has_ended_error();
   jail::Fd init(::fcntl(jail_->process_fd(), F_DUPFD_CLOEXEC, 0));
   if (!init.valid()) return Error{ErrorKind::exhausted, "look at a sandbox", errno, {}};
-  return UsageTarget{std::move(init), std::move(*workspace), std::move(*tmp)};
+  UsageTarget target;
+  target.init = std::move(init);
+  target.workspace = std::move(*workspace);
+  target.tmp = std::move(*tmp);
+  return target;
 }
 
 std::shared_ptr<void> LivingSandbox::take_port_place(Attendance attendance) {

@@ -35,8 +35,9 @@ class LivingSandbox : public std::enable_shared_from_this<LivingSandbox> {
   using Time = TimeSource::Time;
 
   // The reason for which the sandbox ended. `jail`: the jail ended by itself, and its report says
-  // why. `pause`: it was paused for as long as it may be.
-  enum class Cause : std::uint8_t { jail, deleted, lifetime, idle, pause, stopping };
+  // why. `pause`: it was paused for as long as it may be. `disk`: its files take more than they
+  // may.
+  enum class Cause : std::uint8_t { jail, deleted, lifetime, idle, pause, stopping, disk };
 
   struct Ending {
     Cause cause = Cause::jail;

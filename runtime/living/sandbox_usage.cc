@@ -36,6 +36,10 @@ SandboxUsage::Disk disk_of_directory(const Fd& directory) {
           .max_files = status.f_files};
 }
 
+SandboxUsage::Disk workspace_of(const UsageTarget& target) {
+  return target.on_disk ? *target.on_disk : disk_of_directory(target.workspace);
+}
+
 // Returns 1 for a full disk.
 double fullness_of(const SandboxUsage::Disk& disk) {
   const auto share = [](std::uint64_t used, std::uint64_t all) {
@@ -150,7 +154,7 @@ class ProcessWalk {
 }  // namespace
 
 SandboxUsage::Disk fuller_disk(const UsageTarget& target) {
-  const SandboxUsage::Disk workspace = disk_of_directory(target.workspace);
+  const SandboxUsage::Disk workspace = workspace_of(target);
   const SandboxUsage::Disk tmp = disk_of_directory(target.tmp);
   return fullness_of(tmp) > fullness_of(workspace) ? tmp : workspace;
 }
@@ -162,13 +166,14 @@ Result<SandboxUsage> usage_of(const UsageTarget& target) {
   // The time is rounded as it will be shown, so that a client can ask by the shown value.
   usage.at = std::chrono::floor<std::chrono::milliseconds>(std::chrono::system_clock::now());
   usage.source = target.source;
-  usage.workspace = disk_of_directory(target.workspace);
+  usage.workspace = workspace_of(target);
   usage.tmp = disk_of_directory(target.tmp);
   const bool is_counted =
       usage.source == SandboxUsage::Source::cgroup && read_cgroup(*process, usage);
   if (!is_counted) {
     usage.source = SandboxUsage::Source::processes;
-    usage.memory_bytes = usage.workspace.used_bytes + usage.tmp.used_bytes;
+    usage.memory_bytes = usage.tmp.used_bytes;
+    if (!target.on_disk) usage.memory_bytes += usage.workspace.used_bytes;
     ProcessWalk(*process).run(usage);
   }
   // The figures may be another process's.

@@ -43,6 +43,8 @@ struct UsageTarget {
   jail::Fd workspace;
   jail::Fd tmp;
   SandboxUsage::Source source = SandboxUsage::Source::processes;
+  // Where /workspace is on the host's disk, what it takes there, which is no memory.
+  std::optional<SandboxUsage::Disk> on_disk = std::nullopt;
 };
 
 // Returns the one of the two disks that has less room left, in bytes or in files; all 0 where

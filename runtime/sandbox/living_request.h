@@ -20,7 +20,10 @@ struct LivingRequest {
   std::uint32_t memory_limit_mb = 256;
   std::uint32_t processes = 128;     // processes and threads
   std::uint32_t disk_limit_mb = 64;  // of the working directory, and as much again of /tmp; at most
-                                     // memory_limit_mb
+                                     // memory_limit_mb where it is memory
+  // A directory of the host, without links in its path, that is the working directory; empty: a
+  // tmpfs is.
+  std::string workspace = {};
   std::chrono::milliseconds max_lifetime{std::chrono::hours(24)};  // after which it ends by itself
   jail::Network network = {};
   // A launcher that was asked before and died meanwhile; another one makes the jail. Null: none was

@@ -102,6 +102,7 @@ std::string remedy_of(const Outcome& outcome, const LimitNames& names) {
   std::string name(names.idle);
   if (*outcome.met == RequestLimit::time) name = names.time;
   if (*outcome.met == RequestLimit::memory) name = names.memory;
+  if (*outcome.met == RequestLimit::disk) name = names.disk;
   if (outcome.asked >= outcome.ceiling) return name + " is at its maximum: let the program do less";
   return "raise " + name + ", up to " + json::number_text(outcome.ceiling);
 }

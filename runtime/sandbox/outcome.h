@@ -15,7 +15,7 @@ namespace runtime {
 struct RunRequest;
 
 // The limits that a request sets.
-enum class RequestLimit : std::uint8_t { time, memory, idle };
+enum class RequestLimit : std::uint8_t { time, memory, idle, disk };
 
 struct Outcome {
   // success, exit_status, wall_time, cpu_time, out_of_memory, signal, system_call, killed or
@@ -52,6 +52,7 @@ struct LimitNames {
   std::string_view time = "timeout_seconds";
   std::string_view memory = "memory_limit_mb";
   std::string_view idle = "idle_seconds";
+  std::string_view disk = "disk_mb";
 };
 
 // The remedy for the caller, a sentence without its full stop: "raise memory_limit_mb, up to 2048".

@@ -320,6 +320,13 @@ class JailRunner final : public Runner {
     spec.limits.tmp_bytes = disk_bytes;
     spec.limits.file_bytes = disk_bytes;
     if (options_.jail_file != nullptr) add_jail_file(spec, *options_.jail_file);
+    if (!request.workspace.empty()) {
+      spec.limits.file_bytes = std::uint64_t{request.disk_limit_mb} << 20;
+      spec.volumes.push_back({.source = request.workspace,
+                              .target = "/workspace",
+                              .why = "a disk of the sandbox's own",
+                              .programs = jail::Programs::allowed});
+    }
     return spec;
   }
 

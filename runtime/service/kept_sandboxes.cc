@@ -51,6 +51,7 @@ SandboxHistory::Known Sandbox::known() const {
   record.memory_mb = request_.memory_mb;
   record.processes = request_.processes;
   record.disk_mb = request_.disk_mb;
+  record.is_on_disk = request_.is_on_disk;
   record.network_rules = network_rules();
   record.idle = idle();
   record.created = since_1970(created_);
@@ -80,6 +81,7 @@ std::shared_ptr<Sandbox> Sandbox::of_record(SandboxHistory::Known known) {
   request.memory_mb = record.memory_mb;
   request.processes = record.processes;
   request.disk_mb = record.disk_mb;
+  request.is_on_disk = record.is_on_disk;
   request.network.rules = std::move(record.network_rules);
   request.idle = record.idle;
   request.pauses_at_its_end = record.pauses_at_its_end;
@@ -158,6 +160,7 @@ void Sandboxes::note_created(const Caller& caller, const Sandbox& sandbox) {
     writer.key("memory_mb").integer(request.memory_mb);
     writer.key("processes").integer(request.processes);
     writer.key("disk_mb").integer(request.disk_mb);
+    writer.key("disk_kind").string(disk_kind_of(request));
     write_rules(writer, request.network.rules);
   });
 }

@@ -24,7 +24,7 @@ constexpr Enum most = Enum::must_be_told;
 template <>
 inline constexpr Status most<Status> = Status::cancelled;
 template <>
-inline constexpr RequestLimit most<RequestLimit> = RequestLimit::idle;
+inline constexpr RequestLimit most<RequestLimit> = RequestLimit::disk;
 template <>
 inline constexpr OutputEncoding most<OutputEncoding> = OutputEncoding::base64;
 template <>
@@ -97,7 +97,7 @@ auto fields(Is<SandboxRecord> auto& of) {
   return std::tie(of.number, of.name, of.template_name, of.working_directory, of.metadata,
                   of.memory_mb, of.processes, of.disk_mb, of.network_rules, of.idle, of.created,
                   of.ends_at, of.enforcement, of.outcome, of.ended, of.pauses_at_its_end,
-                  of.resumes_on_demand);
+                  of.resumes_on_demand, of.is_on_disk);
 }
 
 }  // namespace runtime::record

@@ -45,6 +45,7 @@ struct SandboxRecord {
   std::chrono::microseconds ended{};  // set where there is an outcome
   bool pauses_at_its_end = false;
   bool resumes_on_demand = true;
+  bool is_on_disk = false;  // its working directory was a directory of the host
 };
 
 std::string encode_record(const ProgramRecord& record);

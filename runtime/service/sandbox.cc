@@ -44,6 +44,20 @@ std::optional<Sandbox::End> Sandbox::end() const {
   return end_;
 }
 
+jail::Result<UsageTarget> Sandbox::usage_target() const {
+  auto target = living_->usage_target();
+  if (!target) return target;
+  if (enforcement_.memory == jail::Enforcer::cgroup) target->source = SandboxUsage::Source::cgroup;
+  if (disk_ != nullptr) {
+    const DiskUse use = disk_->use();
+    target->on_disk = {.used_bytes = use.bytes,
+                       .size_bytes = disk_->limits().bytes,
+                       .files = use.files,
+                       .max_files = disk_->limits().files};
+  }
+  return target;
+}
+
 SandboxFiles Sandbox::files() const {
   return SandboxFiles([living = living_](std::string_view path, int flags, mode_t mode) {
     return living->open_file(path, flags, mode);

@@ -29,7 +29,8 @@ void write_limits_of(Writer& writer, const Sandbox& sandbox, double cores) {
   writer.key("enforced_by").begin_object();
   writer.key("memory").string(jail::to_string(by.memory));
   writer.key("pids").string(jail::to_string(by.processes));
-  writer.key("cpu").string(jail::to_string(by.cpu)).end_object();
+  writer.key("cpu").string(jail::to_string(by.cpu));
+  writer.key("disk").string(request.is_on_disk ? "watch" : "kernel").end_object();
 }
 
 void write_network(Writer& writer, const std::vector<std::string>& rules) {
@@ -78,6 +79,10 @@ std::optional<Sandbox::State> sandbox_state_named(std::string_view name) {
   return std::nullopt;
 }
 
+std::string_view disk_kind_of(const SandboxRequest& request) {
+  return request.is_on_disk ? "directory" : "memory";
+}
+
 void write_sandbox(Writer& writer, const Sandboxes& sandboxes, const Sandbox& sandbox,
                    TokenShown token) {
   const SandboxRequest& request = sandbox.request();
@@ -111,6 +116,7 @@ void write_sandbox(Writer& writer, const Sandboxes& sandboxes, const Sandbox& sa
   idle ? writer.number(std::chrono::duration<double>(*idle).count()) : writer.null();
   writer.key("on_timeout").string(request.pauses_at_its_end ? "pause" : "delete");
   writer.key("auto_resume").boolean(request.resumes_on_demand);
+  writer.key("disk_kind").string(disk_kind_of(request));
   write_limits_of(writer, sandbox, sandboxes.options().cores);
   write_network(writer, sandbox.network_rules());
   writer.key("processes").integer(end ? 0 : sandbox.living()->running()).end_object();
@@ -247,11 +253,13 @@ void write_egress_use(Writer& writer, const EgressUse& use) {
 void write_usage_limits(Writer& writer, const Sandboxes& sandboxes, const Sandbox& sandbox) {
   const SandboxRequest& request = sandbox.request();
   const std::int64_t disk_bytes = std::int64_t{request.disk_mb} << 20;
+  const std::int64_t memory_bytes = std::int64_t{request.memory_mb} << 20;
   writer.begin_object();
   writer.key("memory_bytes").integer(std::int64_t{request.memory_mb} << 20);
   writer.key("processes").integer(request.processes);
   writer.key("workspace_bytes").integer(disk_bytes);
-  writer.key("tmp_bytes").integer(disk_bytes);
+  writer.key("tmp_bytes")
+      .integer(request.is_on_disk ? std::min(disk_bytes, memory_bytes) : disk_bytes);
   writer.key("cpu").number(sandboxes.options().cores).end_object();
 }
 

@@ -17,9 +17,14 @@ namespace runtime {
 // Parses "running", "paused" or "ended"; returns std::nullopt for any other text.
 std::optional<Sandbox::State> sandbox_state_named(std::string_view name);
 
+// What /workspace is: "memory" or "directory".
+std::string_view disk_kind_of(const SandboxRequest& request);
+
 // The names of a sandbox's limits in the request that makes it.
 inline constexpr LimitNames sandbox_limits = {.time = "timeout_seconds",
-                                              .memory = "limits.memory_mb"};
+                                              .memory = "limits.memory_mb",
+                                              .idle = "idle_seconds",
+                                              .disk = "limits.disk_mb"};
 
 // Whether the reader of a sandbox gets its access token; `as_null`: the member is null.
 enum class TokenShown : std::uint8_t { no, as_null, yes };

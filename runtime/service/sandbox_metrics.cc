@@ -14,15 +14,8 @@ namespace {
 namespace asio = boost::asio;
 using jail::Result;
 
-Result<UsageTarget> target_of(const Sandbox& sandbox) {
-  auto target = sandbox.living()->usage_target();
-  const bool has_cgroup = sandbox.enforcement().memory == jail::Enforcer::cgroup;
-  if (target && has_cgroup) target->source = SandboxUsage::Source::cgroup;
-  return target;
-}
-
 Result<SandboxUsage> look_at(const Sandbox& sandbox) {
-  const auto target = target_of(sandbox);
+  const auto target = sandbox.usage_target();
   return target ? usage_of(*target) : target.error();
 }
 
@@ -85,7 +78,7 @@ void Sandboxes::give_back_memory_of(const std::weak_ptr<Sandbox>& weak) {
   if (sandbox == nullptr) return;
   sandbox->gives_memory_back_ = false;
   if (!is_paused()) return;
-  const auto target = target_of(*sandbox);
+  const auto target = sandbox->usage_target();
   if (!target || target->source != SandboxUsage::Source::cgroup) return;
   const auto given = give_back_memory(*target, is_paused);
   if (!given) {

@@ -63,6 +63,8 @@ Outcome Sandboxes::outcome_of(const Sandbox& sandbox, const LivingSandbox::Endin
       return plain("lifetime", "it was paused for as long as a sandbox is kept");
     case Cause::stopping:
       return outcome_of_a_server_that_ended();
+    case Cause::disk:
+      return outcome_of_disk(sandbox);
     case Cause::jail:
       break;
   }
@@ -81,6 +83,31 @@ Outcome Sandboxes::outcome_of(const Sandbox& sandbox, const LivingSandbox::Endin
   outcome.limit = outcome.asked = sandbox.request().memory_mb;
   outcome.used = static_cast<double>(ending.report.usage.memory_peak_bytes) / (1u << 20);
   outcome.ceiling = options_.max_memory_mb;
+  return outcome;
+}
+
+Outcome Sandboxes::outcome_of_disk(const Sandbox& sandbox) const {
+  Outcome outcome;
+  outcome.code = "disk_full";
+  outcome.cause = "its directory could not be looked at any more";
+  if (sandbox.disk_ == nullptr) return outcome;
+  const DiskUse use = sandbox.disk_->use();
+  const SandboxDisk::Limits& limits = sandbox.disk_->limits();
+  if (sandbox.disk_->is_host_full()) {
+    outcome.cause = "the host's disk was about to be full, and no sandbox took more of it";
+  } else if (!use.is_countable) {
+    outcome.cause = "its directories lie too deep, or keep themselves from being counted";
+  } else if (use.files > limits.files) {
+    outcome.cause = "it had more than the " + std::to_string(limits.files) +
+                    " files that it may have on its disk";
+  } else if (use.bytes > limits.bytes) {
+    outcome.cause = "its files took more than the " + std::to_string(sandbox.request().disk_mb) +
+                    " MB of disk that they may take";
+    outcome.met = RequestLimit::disk;
+    outcome.limit = outcome.asked = sandbox.request().disk_mb;
+    outcome.used = megabytes(use.bytes);
+    outcome.ceiling = options_.max_directory_mb;
+  }
   return outcome;
 }
 
@@ -138,7 +165,7 @@ Refusal Sandboxes::refusal_of_file(const jail::Error& error) {
 Refusal Sandboxes::refusal_of_file(const jail::Error& error, const Sandbox& sandbox) {
   Refusal refusal = refusal_of_file(error);
   if (refusal.code != RefusalCode::disk_full) return refusal;
-  const auto target = sandbox.living()->usage_target();
+  const auto target = sandbox.usage_target();
   if (!target) return refusal;
   const SandboxUsage::Disk disk = fuller_disk(*target);
   if (disk.max_files > 0 && disk.files == disk.max_files) {

@@ -26,7 +26,6 @@ constexpr std::size_t max_metadata_value_bytes = 1024;
 constexpr std::size_t max_input_bytes = 1u << 20;
 constexpr std::size_t max_encoded_input_bytes = (max_input_bytes + 2) / 3 * 4;  // bytes of base64
 constexpr std::uint32_t max_processes = 1024;
-constexpr std::uint32_t max_disk_mb = 1024;
 constexpr double max_process_seconds = 86400;
 
 double max_lifetime(const RequestRules& rules) {
@@ -34,6 +33,17 @@ double max_lifetime(const RequestRules& rules) {
 }
 
 double usual_lifetime(const RequestRules& rules) { return std::min(3600.0, max_lifetime(rules)); }
+
+double max_disk_mb(const RequestRules& rules) {
+  return std::max(max_memory_disk_mb, rules.max_directory_mb);
+}
+
+Words disk_words(const RequestRules& rules) {
+  if (rules.max_directory_mb == 0) return {"memory"};
+  return {"memory", "directory"};
+}
+
+bool is_directory(const std::string& word) { return word == "directory"; }
 
 Words timeout_words(const RequestRules&) { return {"delete", "pause"}; }
 
@@ -122,9 +132,12 @@ constexpr RequestField<SandboxRequest> limit_rows[] = {
     {{.name = "disk_mb",
       .type = Type::integer,
       .min = 1,
-      .max = max_disk_mb,
+      .operator_max = max_disk_mb,
       .default_json = "64",
-      .description = "Of /workspace, and as much of /tmp. Both are memory, within memory_mb."},
+      .description =
+          "Of /workspace, and as much of /tmp. Both are memory, within memory_mb, and 1024 is the "
+          "most; but with disk_kind: directory only /tmp is, and /workspace may be larger than "
+          "memory."},
      read_integer<&SandboxRequest::disk_mb>}};
 
 std::string limit_schemas(const RequestRules& rules) {
@@ -198,6 +211,15 @@ constexpr RequestField<SandboxRequest> sandbox_rows[] = {
       .schema = {{"type", R"("object")"}, {"additionalProperties", "false"}}},
      nullptr,
      read_limits},
+    {{.name = "disk_kind",
+      .type = Type::text,
+      .words = disk_words,
+      .default_json = R"("memory")",
+      .description =
+          "What /workspace is: memory, or a directory on the host's disk, where the operator has "
+          "set one aside (SANDBOX_DISK_PATH). A sandbox whose directory takes more than disk_mb, "
+          "or has more than 65536 files, ends (disk_full). It is removed with the sandbox."},
+     read_word<&SandboxRequest::is_on_disk, is_directory>},
     {lifetime_field, read_lifetime<&SandboxRequest::timeout>},
     {idle_field, read_idle<&SandboxRequest::idle>},
     {{.name = "on_timeout",
@@ -428,6 +450,12 @@ SandboxRequest default_sandbox(const RequestRules& rules) {
 }
 
 std::optional<Refusal> check_sandbox(const SandboxRequest& request) {
+  if (!request.is_on_disk && request.disk_mb > max_memory_disk_mb) {
+    return Refusal{.code = RefusalCode::out_of_range,
+                   .detail = "limits: disk_mb: expected an integer 1 .. " +
+                             std::to_string(max_memory_disk_mb) +
+                             ", or with it disk_kind: directory"};
+  }
   return check_arguments("env", {}, request.env);
 }
 

@@ -33,6 +33,7 @@ struct SandboxRequest {
   std::uint32_t memory_mb = 256;
   std::uint32_t processes = 128;
   std::uint32_t disk_mb = 64;
+  bool is_on_disk = false;  // /workspace is a directory of the host, and no memory
   std::chrono::milliseconds timeout{std::chrono::hours(1)};
   std::optional<std::chrono::milliseconds> idle;
   bool pauses_at_its_end = false;  // when its lifetime is over, or it is idle
@@ -96,6 +97,8 @@ SandboxRequest default_sandbox(const RequestRules& rules);
 // Check the relations between fields, and that required ones are set. A complaint begins with the
 // field's name.
 std::optional<Refusal> check_sandbox(const SandboxRequest& request);
+// The most that disk_mb may be where the disk is memory.
+inline constexpr std::uint32_t max_memory_disk_mb = 1024;
 std::optional<Refusal> check_process(const ProcessRequest& request);
 std::optional<Refusal> check_input(InputRequest& request);  // also decodes base64 in `data`
 std::optional<Refusal> check_file_action(const FileRequest& request);

@@ -124,6 +124,7 @@ asio::awaitable<jail::Result<std::shared_ptr<LivingSandbox>>> Sandboxes::launch(
   wanted.memory_limit_mb = request.memory_mb;
   wanted.processes = request.processes;
   wanted.disk_limit_mb = request.disk_mb;
+  if (sandbox->disk_ != nullptr) wanted.workspace = sandbox->disk_->path();
   wanted.max_lifetime = options_.max_lifetime;
   wanted.network = request.network;
   wanted.network.label = sandbox->id_;
@@ -156,6 +157,15 @@ asio::awaitable<Sandboxes::Or<Sandboxes::Found>> Sandboxes::create(Caller caller
   sandbox->url_key_ = Secret(random_text());
   sandbox->owner_ = caller.principal.tenant;
   sandbox->metadata_ = std::move(request.metadata);
+  if (request.is_on_disk && options_.disks != nullptr) {
+    auto disk = options_.disks->make(std::uint64_t{request.disk_mb} << 20);
+    if (!disk) {
+      const std::lock_guard lock(mutex_);
+      give_back();
+      co_return not_started(disk.error(), "the sandbox");
+    }
+    sandbox->disk_ = std::move(*disk);
+  }
   auto living = co_await launch(sandbox, request);
   const jail::Enforcement enforcement = runner_.state().enforcement;
   {
@@ -164,6 +174,7 @@ asio::awaitable<Sandboxes::Or<Sandboxes::Found>> Sandboxes::create(Caller caller
     if (!living) co_return not_started(living.error(), "the sandbox");
     sandbox->enforcement_ = enforcement;
     sandbox->living_ = std::move(*living);
+    if (sandbox->disk_ != nullptr) options_.disks->watch(sandbox->disk_, sandbox->living_);
     sandbox->created_ = sandbox->living_->began_at();
     sandbox->watch_bounds_ = watch_bounds_.of_a_sandbox(sandbox->owner_);
     sandbox->request_ = std::move(request);
@@ -371,6 +382,10 @@ void Sandboxes::on_end(const std::weak_ptr<Sandbox>& weak, const LivingSandbox::
   const Found sandbox = weak.lock();
   if (sandbox == nullptr) return;
   const Outcome outcome = outcome_of(*sandbox, ending);
+  if (sandbox->disk_ != nullptr) {
+    sandbox->disk_->give_up();
+    options_.disks->remove_soon();
+  }
   logger_.info("sandbox ended", {{"sandbox_id", sandbox->id()}, {"reason", outcome.code}});
   const std::lock_guard lock(mutex_);
   {

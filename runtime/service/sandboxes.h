@@ -36,6 +36,7 @@
 #include "runtime/sandbox/runner.h"
 #include "runtime/service/file_url.h"
 #include "runtime/service/principal.h"
+#include "runtime/service/sandbox_disks.h"
 #include "runtime/service/sandbox_history.h"
 #include "runtime/service/sandbox_requests.h"
 #include "runtime/service/url_uses.h"
@@ -81,6 +82,8 @@ class Sandbox {
 
   // Its files; it must be alive.
   SandboxFiles files() const;
+  // As LivingSandbox::usage_target(), with who counts its memory and its disk.
+  jail::Result<UsageTarget> usage_target() const;
   // The samples of its usage.
   UsageHistory& usage_history() const noexcept { return usage_history_; }
   // The bounds on watches in it.
@@ -102,6 +105,7 @@ class Sandbox {
   std::uint64_t number_ = 0;
   jail::Enforcement enforcement_{};
   std::shared_ptr<LivingSandbox> living_;
+  std::shared_ptr<SandboxDisk> disk_;  // null: its working directory is memory
   DirectoryWatch::Bounds watch_bounds_;
   mutable UsageHistory usage_history_;
 
@@ -120,10 +124,12 @@ class Sandboxes {
     std::uint32_t max_per_owner = 100;                               // of these, for each owner
     std::chrono::milliseconds max_lifetime{std::chrono::hours(24)};  // not counting pauses
     std::chrono::milliseconds max_paused{std::chrono::hours(24)};
-    std::uint32_t max_memory_mb = 2048;        // bound of requests, for remedies
-    double cores = 1;                          // processor time that each may use
-    std::uint32_t max_port_connections = 256;  // of all sandboxes together
-    std::string ports_domain = {};             // of the ports' host names; empty: none
+    std::uint32_t max_memory_mb = 2048;             // bound of requests, for remedies
+    double cores = 1;                               // processor time that each may use
+    std::uint32_t max_port_connections = 256;       // of all sandboxes together
+    std::string ports_domain = {};                  // of the ports' host names; empty: none
+    std::uint32_t max_directory_mb = 0;             // of a disk that is a directory, for remedies
+    std::shared_ptr<SandboxDisks> disks = nullptr;  // null: no disk is a directory
   };
 
   // Sandboxes of an earlier server are known as ended.
@@ -309,6 +315,7 @@ class Sandboxes {
                     const jail::ExitReport& report);
   void note_end(const Sandbox& sandbox, const Outcome& outcome);
   Outcome outcome_of(const Sandbox& sandbox, const LivingSandbox::Ending& ending) const;
+  Outcome outcome_of_disk(const Sandbox& sandbox) const;
   static Outcome outcome_of_a_server_that_ended();
   // Resumes a sandbox whose processes are needed. The refusal says that it stays paused.
   static std::optional<Refusal> resume_on_demand(const Sandbox& sandbox);

@@ -49,6 +49,9 @@ std::optional<std::string> why_no_own_users(const runtime::Config& config, bool 
   if (config.jail_users.mode == Mode::automatic && runtime::unix_path(config.api_host)) {
     return "the users who come by a Unix socket could not be told apart";
   }
+  if (config.jail_users.mode == Mode::automatic && !config.sandbox_disk_path.empty()) {
+    return "directories of SANDBOX_DISK_PATH can belong to no such user";
+  }
   return std::nullopt;
 }
 

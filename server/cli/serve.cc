@@ -121,7 +121,13 @@ int serve_with(Service& service, const std::optional<std::string>& usual_jobs,
   runtime::SandboxHistory history(jobs, config.sandbox_events_kept);
   const auto listening = service.egress.listen(
       [&history](const jail::EgressDecision& decision) { history.note_egress(decision); });
-  runtime::Sandboxes sandboxes(runner, logger, history, sandbox_options(config));
+  auto options_of_sandboxes = sandbox_options(config);
+  if (!config.sandbox_disk_path.empty()) {
+    auto disks = disks_of(service);
+    if (!disks) return fail(exit_own_failure, disks.error().message());
+    options_of_sandboxes.disks = std::move(*disks);
+  }
+  runtime::Sandboxes sandboxes(runner, logger, history, std::move(options_of_sandboxes));
   runtime::Webhooks webhooks(jobs, history, metrics, logger, webhook_options(config));
   const std::string version = api_options.version;
   Api api(std::move(api_options), {.runner = runner,

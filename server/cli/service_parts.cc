@@ -71,7 +71,24 @@ runtime::Sandboxes::Options sandbox_options(const runtime::Config& config) {
           .max_memory_mb = config.ceilings.memory_limit_mb,
           .cores = config.sandbox_cpu_limit,
           .max_port_connections = std::max(1u, config.api_max_connections / 2),
-          .ports_domain = config.sandbox_ports_domain};
+          .ports_domain = config.sandbox_ports_domain,
+          .max_directory_mb = config.sandbox_max_disk_mb,
+          .disks = nullptr};
+}
+
+jail::Result<std::shared_ptr<runtime::SandboxDisks>> disks_of(Service& service) {
+  const runtime::Config& config = service.start.config;
+  if (service.start.users.range != nullptr) {
+    return jail::Error{jail::ErrorKind::unsupported,
+                       "SANDBOX_DISK_PATH: each sandbox has a user of its own (SANDBOX_USERS), to "
+                       "whom no directory can belong",
+                       0,
+                       {}};
+  }
+  return runtime::SandboxDisks::open(
+      {.path = config.sandbox_disk_path,
+       .reserve_bytes = std::uint64_t{config.sandbox_disk_reserve_mb} << 20},
+      service.logger);
 }
 
 runtime::Webhooks::Options webhook_options(const runtime::Config& config) {

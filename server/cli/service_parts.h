@@ -43,6 +43,10 @@ jail::Result<std::unique_ptr<Service>> start_service(StartRequest request);
 // How many sandboxes there may be. Where there are several keys none can take all places.
 runtime::Sandboxes::Options sandbox_options(const runtime::Config& config);
 
+// The disks of sandboxes at SANDBOX_DISK_PATH. Errors: as SandboxDisks::open(), and unsupported
+// where each jail has a user of its own.
+jail::Result<std::shared_ptr<runtime::SandboxDisks>> disks_of(Service& service);
+
 // Where webhooks may lead, how long they may fail, and whose there are.
 runtime::Webhooks::Options webhook_options(const runtime::Config& config);
 
