@@ -66,6 +66,9 @@ struct JailUsers {
   std::uint32_t count = 0;
 };
 
+// The largest disk that SANDBOX_MAX_DISK_MB may allow.
+inline constexpr std::uint32_t largest_directory_mb = 1u << 20;
+
 struct Config {
   // An address, or "unix:" and a path, see unix_path().
   std::string api_host = "127.0.0.1";

@@ -433,7 +433,7 @@ void add_sandbox_settings(std::vector<Setting>& settings) {
     return text.starts_with('/') && text.size() > 1;
   });
   add("SANDBOX_MAX_DISK_MB", "an integer 1 .. 1048576",
-      integer<std::uint32_t>(&Config::sandbox_max_disk_mb, 1, 1u << 20));
+      integer<std::uint32_t>(&Config::sandbox_max_disk_mb, 1, largest_directory_mb));
   add("SANDBOX_DISK_RESERVE_MB", "an integer 0 .. 1048576",
       integer<std::uint32_t>(&Config::sandbox_disk_reserve_mb, 0, 1u << 20));
   add("SANDBOX_PORTS_DOMAIN", "a domain name of at most 200 bytes", apply_ports_domain);

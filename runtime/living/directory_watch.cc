@@ -28,7 +28,7 @@ constexpr std::uint32_t watched_events = IN_CREATE | IN_DELETE | IN_MODIFY | IN_
                                          IN_MOVE_SELF | IN_ONLYDIR | IN_EXCL_UNLINK;
 // Bounds on the entries of a directory that are looked at, and on those of new directories that one
 // call reports.
-constexpr std::size_t max_looked_at = 32768;  // more than a disk of a sandbox may have
+constexpr std::size_t max_looked_at = 131'072;  // more than a disk of a sandbox may have
 constexpr std::size_t max_told = 4096;
 // Room for several events with the longest name.
 constexpr std::size_t read_bytes = 2u << 10;

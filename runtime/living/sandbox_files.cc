@@ -33,7 +33,7 @@ constexpr int max_names = 2048;
 // A list is truncated before its JSON would become larger than this.
 constexpr std::size_t max_list_bytes = 3u << 20;
 // The number of files that a disk of a sandbox may have.
-constexpr std::size_t max_removed = 16384;
+constexpr std::size_t max_removed = 65'536;
 
 Error failed(std::string_view doing, std::string_view path, int error) {
   const bool is_full = error == ENOSPC || error == EDQUOT;
@@ -270,12 +270,13 @@ Result<SandboxFiles::NewFile> SandboxFiles::create(std::string_view path,
     place = place_of(path);
   }
   if (!place) return place.error();
-  return NewFile::in(std::move(place->directory), std::move(place->name), std::string(path), mode);
+  return NewFile::in(std::move(place->directory), std::move(place->name), std::string(path), mode,
+                     room_);
 }
 
 Result<SandboxFiles::NewFile> SandboxFiles::NewFile::in(Fd directory, std::string name,
                                                         std::string path,
-                                                        std::optional<mode_t> mode) {
+                                                        std::optional<mode_t> mode, Room room) {
   struct stat there {};
   const bool is_there = ::fstatat(directory.get(), name.c_str(), &there, AT_SYMLINK_NOFOLLOW) == 0;
   if (is_there && S_ISDIR(there.st_mode)) return failed("write", path, EISDIR);
@@ -285,12 +286,14 @@ Result<SandboxFiles::NewFile> SandboxFiles::NewFile::in(Fd directory, std::strin
   file.name_ = std::move(name);
   file.directory_ = std::move(directory);
   file.mode_ = mode.value_or(0644);
+  file.room_ = std::move(room);
   file.file_ = Fd(::openat(file.directory_.get(), ".", O_WRONLY | O_TMPFILE | O_CLOEXEC, 0644));
   if (!file.file_.valid()) return failed("write", file.path_, errno);
   return file;
 }
 
 Result<void> SandboxFiles::NewFile::write(std::string_view bytes) {
+  if (room_ && !room_(bytes.size())) return failed("write", path_, EDQUOT);
   while (!bytes.empty()) {
     const ssize_t put = ::write(file_.get(), bytes.data(), bytes.size());
     if (put >= 0) {

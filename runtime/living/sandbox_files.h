@@ -44,7 +44,13 @@ class SandboxFiles {
   static constexpr std::size_t max_entries = 10'000;
   static constexpr int max_depth = 64;  // of a tree that is listed or removed
 
-  explicit SandboxFiles(Open open) : open_(std::move(open)) {}
+  // Called before bytes are written; returns false where there is no room for them.
+  using Room = std::function<bool(std::uint64_t bytes)>;
+
+  // Without `room` the kernel alone says whether the disk is full.
+  explicit SandboxFiles(Open open, Room room = {})
+      : open_(std::move(open)), room_(std::move(room)) {}
+  const Room& room() const noexcept { return room_; }
 
   // Describes the file at this path; a link is described itself, not its target.
   jail::Result<FileEntry> stat(std::string_view path) const;
@@ -70,7 +76,7 @@ class SandboxFiles {
    public:
     // As create(), in a directory that exists. `path` is for errors.
     static jail::Result<NewFile> in(jail::Fd directory, std::string name, std::string path,
-                                    std::optional<mode_t> mode);
+                                    std::optional<mode_t> mode, Room room = {});
 
     // In seconds since 1970; without this call it is the time of the last write.
     void set_modified(std::int64_t seconds) { modified_ = seconds; }
@@ -86,6 +92,7 @@ class SandboxFiles {
     jail::Fd file_;
     std::string path_;
     std::string name_;
+    Room room_;
     mode_t mode_ = 0;
     std::optional<std::int64_t> modified_;
   };
@@ -100,6 +107,7 @@ class SandboxFiles {
   jail::Result<void> make_directories(const std::string& path, int depth) const;
 
   const Open open_;
+  const Room room_;
 };
 
 }  // namespace runtime

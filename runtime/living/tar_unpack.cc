@@ -261,7 +261,7 @@ Result<void> TarUnpack::make_file(const Header& header, Names names) {
   Fd directory(::fcntl(*parent, F_DUPFD_CLOEXEC, 0));
   if (!directory.valid()) return not_made(header.name, errno);
   auto file = SandboxFiles::NewFile::in(std::move(directory), std::move(names.back()), header.name,
-                                        static_cast<mode_t>(header.mode));
+                                        static_cast<mode_t>(header.mode), room_);
   if (!file) return file.error();
   file->set_modified(header.modified);
   file_.emplace(std::move(*file));

@@ -24,7 +24,8 @@ class TarUnpack {
  public:
   static constexpr std::size_t max_entries = 65'536;
 
-  explicit TarUnpack(jail::Fd directory) : root_(std::move(directory)) {}
+  explicit TarUnpack(jail::Fd directory, SandboxFiles::Room room = {})
+      : root_(std::move(directory)), room_(std::move(room)) {}
 
   // Takes the next bytes; those behind the end of the archive are ignored. Nothing more is taken
   // after an error. Errors: invalid, which names the entry; kernel with an errno, such as ENOTDIR;
@@ -58,6 +59,7 @@ class TarUnpack {
   jail::Result<int> parent_of(const Names& names);
 
   const jail::Fd root_;
+  const SandboxFiles::Room room_;
   std::size_t entries_ = 0;
   bool is_over_ = false;
   std::size_t filled_ = 0;  // bytes of the block

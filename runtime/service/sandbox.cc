@@ -59,9 +59,15 @@ jail::Result<UsageTarget> Sandbox::usage_target() const {
 }
 
 SandboxFiles Sandbox::files() const {
-  return SandboxFiles([living = living_](std::string_view path, int flags, mode_t mode) {
-    return living->open_file(path, flags, mode);
-  });
+  SandboxFiles::Room room;
+  if (disk_ != nullptr) {
+    room = [disk = disk_](std::uint64_t bytes) { return disk->take_room(bytes); };
+  }
+  return SandboxFiles(
+      [living = living_](std::string_view path, int flags, mode_t mode) {
+        return living->open_file(path, flags, mode);
+      },
+      std::move(room));
 }
 
 }  // namespace runtime

@@ -29,8 +29,7 @@ void write_limits_of(Writer& writer, const Sandbox& sandbox, double cores) {
   writer.key("enforced_by").begin_object();
   writer.key("memory").string(jail::to_string(by.memory));
   writer.key("pids").string(jail::to_string(by.processes));
-  writer.key("cpu").string(jail::to_string(by.cpu));
-  writer.key("disk").string(request.is_on_disk ? "watch" : "kernel").end_object();
+  writer.key("cpu").string(jail::to_string(by.cpu)).end_object();
 }
 
 void write_network(Writer& writer, const std::vector<std::string>& rules) {

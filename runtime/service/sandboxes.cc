@@ -158,6 +158,14 @@ asio::awaitable<Sandboxes::Or<Sandboxes::Found>> Sandboxes::create(Caller caller
   sandbox->owner_ = caller.principal.tenant;
   sandbox->metadata_ = std::move(request.metadata);
   if (request.is_on_disk && options_.disks != nullptr) {
+    if (request.disk_mb > options_.max_directory_mb) {
+      const std::lock_guard lock(mutex_);
+      give_back();
+      co_return Refusal{.code = RefusalCode::out_of_range,
+                        .detail = "limits: disk_mb: expected an integer 1 .. " +
+                                  std::to_string(options_.max_directory_mb) +
+                                  " with disk_kind: directory"};
+    }
     auto disk = options_.disks->make(std::uint64_t{request.disk_mb} << 20);
     if (!disk) {
       const std::lock_guard lock(mutex_);

@@ -184,7 +184,7 @@ awaitable<Response> write_tree(runtime::Services services, FileTarget target, Ca
   // The write is noted even where an error follows.
   sandboxes.note_file(caller_of(call), *target.sandbox, runtime::SandboxEventKind::file_written,
                       target.path);
-  runtime::TarUnpack unpack(std::move(*directory));
+  runtime::TarUnpack unpack(std::move(*directory), target.files.room());
   const auto room = std::make_unique<std::array<char, piece_bytes>>();
   for (auto state = RequestBody::Piece::State::more; state == RequestBody::Piece::State::more;) {
     const auto piece = co_await call.pieces->read(*room);

@@ -24,6 +24,7 @@ VALUES = [("exec --language ", LANGUAGES), ("serve --log-format ", {"text", "jso
           ("jobs --status ", {"running", "success", "error", "timeout", "failed", "out_of_memory", "killed", "violation", "cancelled", "completed"}),
           ("sandbox list --state ", {"running", "paused", "ended"}),
           ("sandbox create --on-timeout ", {"delete", "pause"}),
+          ("sandbox create --disk-kind ", {"memory", "directory"}),
           ("", {"exec", "serve", "mcp", "run", "sandbox", "jobs", "logs", "benchmark", "lessons", "doctor"})]
 ASK_BASH = """
 source "$1"

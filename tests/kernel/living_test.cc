@@ -8,6 +8,8 @@
 #include <unistd.h>
 
 #include <array>
+#include <cstdlib>
+#include <filesystem>
 #include <string>
 #include <utility>
 #include <vector>
@@ -60,11 +62,12 @@ TEST_F(Living, ProcessesFollowEachOtherAndShareWhatTheyLeave) {
 }
 
 TEST_F(Living, AVolumeAtWorkspaceIsNoMemory) {
-  const TemporaryDirectory disk;
+  std::string disk = "/tmp/living-disk.XXXXXX";
+  ASSERT_NE(::mkdtemp(disk.data()), nullptr);
   jail::JailSpec spec = living_spec();
   spec.limits.memory_bytes = 64u << 20;
   spec.limits.file_bytes = 256u << 20;
-  spec.volumes = {{.source = disk.path(),
+  spec.volumes = {{.source = disk,
                    .target = "/workspace",
                    .why = "work that is larger than memory",
                    .programs = jail::Programs::allowed}};
@@ -78,8 +81,9 @@ TEST_F(Living, AVolumeAtWorkspaceIsNoMemory) {
   EXPECT_EQ(run(shell_process("mknod null c 1 3; echo $?")).out, "1\n");
   const auto file = jail_->open_file("/workspace/from_outside", O_WRONLY | O_CREAT, 0644);
   ASSERT_TRUE(file) << file.error().message();
-  EXPECT_EQ(::access((disk.path() + "/from_outside").c_str(), F_OK), 0);
+  EXPECT_EQ(::access((disk + "/from_outside").c_str(), F_OK), 0);
   EXPECT_EQ(run(shell_process("echo x >> from_outside; cat from_outside")).out, "x\n");
+  std::filesystem::remove_all(disk);
 }
 
 TEST_F(Living, EachHasItsOwnArgumentsEnvironmentAndDirectory) {

@@ -54,6 +54,7 @@ std::string request_of(const CreateOptions& options) {
     write_number(writer, "disk_mb", options.disk_mb);
     writer.end_object();
   }
+  write_text(writer, "disk_kind", options.disk_kind);
   write_number(writer, "timeout_seconds", options.timeout_seconds);
   write_number(writer, "idle_seconds", options.idle_seconds);
   write_text(writer, "on_timeout", options.on_timeout);

@@ -10,6 +10,7 @@ const runtime::RequestRules& rules_of_any_server() {
     runtime::RequestRules widest;
     widest.ceilings = typed_ceilings;
     widest.max_lifetime = runtime::longest_lifetime;
+    widest.max_directory_mb = runtime::largest_directory_mb;
     return widest;
   }();
   return rules;

@@ -26,6 +26,7 @@ struct RawSandboxArguments {
   std::string one_metadata;
   std::string state;
   std::string on_timeout;
+  std::string disk_kind;
   std::uint32_t memory = 0;
   std::uint32_t processes = 0;
   std::uint32_t disk = 0;

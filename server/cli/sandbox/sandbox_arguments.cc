@@ -70,6 +70,11 @@ void define_create(CLI::App& command, RawSandboxArguments& raw) {
              "Processes and threads at once [128]");
   add_number(command, "--disk", raw.disk, "MB", limit_of("disk_mb"),
              "For /workspace and /tmp, each [64]");
+  command
+      .add_option("--disk-kind", raw.disk_kind,
+                  "What /workspace is: memory, or a directory on the host's disk [memory]")
+      ->type_name("KIND")
+      ->check(one_of(member_of("disk_kind")));
   add_number(command, "--timeout", raw.lifetime, "S", member_of("timeout_seconds"),
              "Seconds that it lives [3600]");
   add_number(command, "--idle", raw.idle, "S", member_of("idle_seconds"),
@@ -105,6 +110,7 @@ Parsed parsed_create(const CLI::App& command, const RawSandboxArguments& raw) {
   options.disk_mb = given(command, "--disk", raw.disk);
   options.timeout_seconds = given(command, "--timeout", raw.lifetime);
   options.idle_seconds = given(command, "--idle", raw.idle);
+  options.disk_kind = raw.disk_kind;
   options.on_timeout = raw.on_timeout;
   options.auto_resume = !raw.no_auto_resume;
   if (auto wrong = check_allow(raw)) return *wrong;

@@ -25,6 +25,7 @@ struct CreateOptions {
   std::optional<std::uint32_t> memory_mb;
   std::optional<std::uint32_t> processes;
   std::optional<std::uint32_t> disk_mb;
+  std::string disk_kind;
   std::optional<std::uint32_t> timeout_seconds;
   std::optional<std::uint32_t> idle_seconds;
   std::string on_timeout;

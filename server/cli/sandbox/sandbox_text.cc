@@ -101,7 +101,8 @@ std::string limits_text(const json::Value& sandbox) {
   const json::Value* const limits = json::member(sandbox, "limits");
   if (limits == nullptr) return "-";
   return shown(*limits, "memory_mb") + " MB of memory, " + shown(*limits, "processes") +
-         " processes, " + shown(*limits, "disk_mb") + " MB of disk";
+         " processes, " + shown(*limits, "disk_mb") + " MB of disk" +
+         (shown(sandbox, "disk_kind") == "directory" ? " (a directory of the host)" : "");
 }
 
 std::string network_text(const json::Value& sandbox) {

@@ -134,6 +134,8 @@ export interface SandboxOptions extends CallOptions {
   workingDirectory?: string;
   metadata?: Record<string, string>;
   limits?: { memoryMb?: number; processes?: number; diskMb?: number; cpu?: number };
+  /** What /workspace is; "directory": on the host's disk, where it may be larger than memory. */
+  diskKind?: "memory" | "directory";
   /** Its lifetime; null: as long as the operator allows. */
   timeoutSeconds?: number | null;
   idleSeconds?: number | null;

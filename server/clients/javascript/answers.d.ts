@@ -238,6 +238,7 @@ export interface SandboxDetails {
   idleSeconds: number | null;
   onTimeout: string;
   autoResume: boolean;
+  diskKind: "memory" | "directory";
   limits: SandboxLimits;
   enforcedBy: Limits;
   network: "none" | { allow: string[] };

@@ -150,6 +150,7 @@ set -l seen '__fish_seen_subcommand_from sandbox; and __fish_seen_subcommand_fro
 complete -c agent-sandbox -n $seen -l memory -x -d 'Memory limit in MB'
 complete -c agent-sandbox -n $seen -l processes -x -d 'Processes and threads at once'
 complete -c agent-sandbox -n $seen -l disk -x -d 'For /workspace and /tmp, each, in MB'
+complete -c agent-sandbox -n $seen -l disk-kind -xa 'memory directory' -d 'What /workspace is'
 
 set -l seen '__fish_seen_subcommand_from sandbox; and __fish_seen_subcommand_from create exec change'
 complete -c agent-sandbox -n $seen -l timeout -x -d 'Seconds until its end'

@@ -39,11 +39,12 @@ TEST(SandboxArguments, CreateNeedsNothing) {
 
 TEST(SandboxArguments, CreateTakesEveryOption) {
   const auto options = parsed_as<CreateOptions>(
-      {"create",  "--name",          "box",       "--template",   "python",   "--env",
-       "A=b=c",   "--env",           "B=",        "--metadata",   "owner=me", "--memory",
-       "512",     "--processes",     "16",        "--disk",       "32",       "--timeout",
-       "60",      "--idle",          "30",        "--on-timeout", "pause",    "--no-auto-resume",
-       "--allow", "example.org:443", "--workdir", "/tmp",         "--json"});
+      {"create",  "--name",          "box",       "--template",   "python",      "--env",
+       "A=b=c",   "--env",           "B=",        "--metadata",   "owner=me",    "--memory",
+       "512",     "--processes",     "16",        "--disk",       "32",          "--timeout",
+       "60",      "--idle",          "30",        "--on-timeout", "pause",       "--no-auto-resume",
+       "--allow", "example.org:443", "--workdir", "/tmp",         "--disk-kind", "directory",
+       "--json"});
   EXPECT_EQ(options.name, "box");
   EXPECT_EQ(options.template_name, "python");
   EXPECT_THAT(options.env, ElementsAre(Pair("A", "b=c"), Pair("B", "")));
@@ -51,6 +52,7 @@ TEST(SandboxArguments, CreateTakesEveryOption) {
   EXPECT_EQ(options.memory_mb, 512u);
   EXPECT_EQ(options.processes, 16u);
   EXPECT_EQ(options.disk_mb, 32u);
+  EXPECT_EQ(options.disk_kind, "directory");
   EXPECT_EQ(options.timeout_seconds, 60u);
   EXPECT_EQ(options.idle_seconds, 30u);
   EXPECT_EQ(options.on_timeout, "pause");
@@ -184,6 +186,7 @@ TEST(SandboxArguments, MistakesAreUsageErrorsThatNameTheWord) {
       {{"create", "--idle", "86401"}, "--idle"},
       {{"create", "--disk", "1025"}, "--disk"},
       {{"create", "--on-timeout", "end"}, "--on-timeout"},
+      {{"create", "--disk-kind", "tape"}, "--disk-kind"},
       {{"renew", "box", "2592001"}, "seconds: "},
       {{"change", "box", "--timeout", "2592001"}, "--timeout"},
       {{"exec", "box", "--timeout", "86401", "--", "x"}, "--timeout"},

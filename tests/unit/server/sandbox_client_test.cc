@@ -83,13 +83,14 @@ TEST(CreateRequest, SaysWhatWasSaidAndNothingElse) {
   options.name = "box";
   options.env = {{"A", "1"}, {"A", "2"}, {"\"", "\n"}};
   options.memory_mb = 64;
+  options.disk_kind = "directory";
   options.idle_seconds = 9;
   options.on_timeout = "pause";
   options.auto_resume = false;
   options.allow = {"example.org:443"};
   EXPECT_EQ(
       request_of(options),
-      R"({"name":"box","env":{"\"":"\n","A":"2"},"limits":{"memory_mb":64},)"
+      R"({"name":"box","env":{"\"":"\n","A":"2"},"limits":{"memory_mb":64},"disk_kind":"directory",)"
       R"("idle_seconds":9,"on_timeout":"pause","auto_resume":false,"network":{"allow":["example.org:443"]}})");
 }
 

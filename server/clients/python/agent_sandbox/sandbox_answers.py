@@ -40,6 +40,7 @@ class SandboxDetails(Answer):
     network: Any  # "none", or {"allow": [...]}
     processes: int
     access_token: Optional[str] = None  # opens its ports; not in lists
+    disk_kind: str = "memory"  # or "directory"
 
 
 @dataclass(frozen=True)

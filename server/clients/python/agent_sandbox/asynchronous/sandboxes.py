@@ -21,7 +21,8 @@ class AsyncSandboxes:
 
     async def create(self, *, template: Optional[str] = None, name: Optional[str] = None, env: Optional[Mapping[str, str]] = None,
                      working_directory: Optional[str] = None, metadata: Optional[Mapping[str, str]] = None,
-                     limits: Optional[Mapping[str, float]] = None, timeout_seconds: Union[float, None, Unset] = UNSET,
+                     limits: Optional[Mapping[str, float]] = None, disk_kind: Optional[str] = None,
+                     timeout_seconds: Union[float, None, Unset] = UNSET,
                      idle_seconds: Union[float, None, Unset] = UNSET, on_timeout: Optional[str] = None,
                      auto_resume: Optional[bool] = None, network: Optional[Network] = None) -> AsyncSandbox:
         """Makes a sandbox that lives for `timeout_seconds` (None: as long as the operator allows). A `with` block
