@@ -37,10 +37,25 @@ Apply integer(Field Config::*field, Field low, Field high) {
   };
 }
 
+Apply absolute_path(std::string Config::*field) {
+  return [=](Config& config, std::string_view text) {
+    config.*field = text;
+    return text.starts_with('/') && text.size() > 1;
+  };
+}
+
 std::optional<std::chrono::milliseconds> seconds(std::string_view text, double high) {
   const auto value = number_in<double>(text, 0.05, high);
   if (!value) return std::nullopt;
   return std::chrono::milliseconds(std::llround(*value * 1000));
+}
+
+Apply from_one_second(std::chrono::milliseconds Config::*field, double high) {
+  return [=](Config& config, std::string_view text) {
+    const auto value = seconds(text, high);
+    if (value) config.*field = *value;
+    return value && *value >= std::chrono::seconds(1);
+  };
 }
 
 std::optional<bool> boolean(std::string_view text) {
@@ -406,10 +421,7 @@ void add_sandbox_settings(std::vector<Setting>& settings) {
       });
   add("SANDBOX_POOL_SIZE", "an integer 0 .. 64",
       integer<std::uint32_t>(&Config::sandbox_pool_size, 0, 64));
-  add("SANDBOX_TEMPLATES_DIR", "an absolute path", [](Config& config, std::string_view text) {
-    config.sandbox_templates_dir = text;
-    return text.starts_with('/') && text.size() > 1;
-  });
+  add("SANDBOX_TEMPLATES_DIR", "an absolute path", absolute_path(&Config::sandbox_templates_dir));
   add("SANDBOX_MAX_RUNNING", "an integer 1 .. 4096",
       integer<std::uint32_t>(&Config::sandbox_max_running, 1, 4096));
   add("SANDBOX_MAX_QUEUED", "an integer 0 .. 65536",
@@ -417,32 +429,17 @@ void add_sandbox_settings(std::vector<Setting>& settings) {
   add("SANDBOX_MAX_LIVING", "an integer 0 .. 10000",
       integer<std::uint32_t>(&Config::sandbox_max_living, 0, 10'000));
   add("SANDBOX_MAX_LIFETIME_SECONDS", "a number of seconds 1 .. 2592000",
-      [](Config& config, std::string_view text) {
-        const auto value = seconds(text, longest_lifetime.count());
-        if (value) config.sandbox_max_lifetime = *value;
-        return value && *value >= std::chrono::seconds(1);
-      });
+      from_one_second(&Config::sandbox_max_lifetime, longest_lifetime.count()));
   add("SANDBOX_MAX_PAUSED_SECONDS", "a number of seconds 1 .. 2592000",
-      [](Config& config, std::string_view text) {
-        const auto value = seconds(text, 2'592'000);
-        if (value) config.sandbox_max_paused = *value;
-        return value && *value >= std::chrono::seconds(1);
-      });
-  add("SANDBOX_DISK_PATH", "an absolute path", [](Config& config, std::string_view text) {
-    config.sandbox_disk_path = text;
-    return text.starts_with('/') && text.size() > 1;
-  });
+      from_one_second(&Config::sandbox_max_paused, 2'592'000));
+  add("SANDBOX_DISK_PATH", "an absolute path", absolute_path(&Config::sandbox_disk_path));
   add("SANDBOX_MAX_DISK_MB", "an integer 1 .. 1048576",
       integer<std::uint32_t>(&Config::sandbox_max_disk_mb, 1, largest_directory_mb));
   add("SANDBOX_DISK_RESERVE_MB", "an integer 0 .. 1048576",
       integer<std::uint32_t>(&Config::sandbox_disk_reserve_mb, 0, 1u << 20));
   add("SANDBOX_PORTS_DOMAIN", "a domain name of at most 200 bytes", apply_ports_domain);
   add("SANDBOX_PORTS_TIMEOUT_SECONDS", "a number of seconds 1 .. 86400",
-      [](Config& config, std::string_view text) {
-        const auto value = seconds(text, 86400);
-        if (value) config.sandbox_ports_timeout = *value;
-        return value && *value >= std::chrono::seconds(1);
-      });
+      from_one_second(&Config::sandbox_ports_timeout, 86400));
   add("SANDBOX_NETWORK_ENABLED", "true or false", apply_network);
   add("SANDBOX_NETWORK_ALLOW",
       "destinations such as pypi.org:443, *.example.org:443 or 10.0.0.0/8:5432, separated by "
@@ -453,11 +450,7 @@ void add_sandbox_settings(std::vector<Setting>& settings) {
       "separated by commas",
       apply_webhooks_allow);
   add("SANDBOX_WEBHOOKS_RETRY_SECONDS", "a number of seconds 1 .. 2592000",
-      [](Config& config, std::string_view text) {
-        const auto value = seconds(text, 2'592'000);
-        if (value) config.webhooks_retry = *value;
-        return value && *value >= std::chrono::seconds(1);
-      });
+      from_one_second(&Config::webhooks_retry, 2'592'000));
   settings.push_back({"SANDBOX_ROOTFS", "rootfs", "an absolute path or host",
                       [](Config& config, std::string_view text) {
                         config.rootfs = text;
