@@ -95,6 +95,7 @@ DiskUse DiskCount::look(const Fd& init, std::uint64_t max_bytes, std::uint64_t m
     add_open_files(process);
     add_mapped_files(process);
   }
+  use_.in_flight = in_flight_to(processes);
   return use_;
 }
 
@@ -149,6 +150,23 @@ void DiskCount::add_open_files(const std::string& process) {
     if (status.st_dev != device_ || status.st_nlink != 0) continue;
     add(status.st_ino, bytes_of(status));
   }
+}
+
+std::uint64_t DiskCount::in_flight_to(const std::vector<std::string>& processes) const {
+  std::uint64_t in_flight = 0;
+  for (const std::string& process : processes) {
+    const auto listed = below::directory_of(
+        Fd(::open((process + "/fd").c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)));
+    if (listed == nullptr) continue;
+    while (const char* name = below::next_name(listed.get())) {
+      struct stat status {};
+      if (::fstatat(::dirfd(listed.get()), name, &status, 0) != 0) continue;
+      if (!S_ISSOCK(status.st_mode)) continue;
+      const auto text = text_of(process + "/fdinfo/" + name);
+      if (text) in_flight += number_after(*text, "scm_fds:").value_or(0);
+    }
+  }
+  return in_flight;
 }
 
 void DiskCount::add_mapped_files(const std::string& process) {

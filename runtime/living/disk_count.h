@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <string>
 #include <unordered_map>
+#include <vector>
 
 #include "jail/fd.h"
 
@@ -19,6 +20,8 @@ struct DiskUse {
   // False: a directory lies too deep or keeps itself from being read, or names come and go faster
   // than they are counted.
   bool is_countable = true;
+  // Descriptors that are on their way in sockets: files that they lead to may be in no count.
+  std::uint64_t in_flight = 0;
 };
 
 // Counts what the kernel has given the files: holes count nothing, and what was allocated and never
@@ -40,6 +43,7 @@ class DiskCount {
   bool is_beyond() const;
   void add(ino_t inode, std::uint64_t bytes);
   void add_open_files(const std::string& process);
+  std::uint64_t in_flight_to(const std::vector<std::string>& processes) const;
   void add_mapped_files(const std::string& process);
 
   jail::Fd directory_;

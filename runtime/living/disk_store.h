@@ -28,6 +28,11 @@ class SandboxDirectory {
   const std::string& path() const noexcept { return path_; }  // absolute, without links
   // A descriptor of its own.
   jail::Fd open() const;
+  // Returns false once it was given up.
+  bool is_there() const {
+    const std::lock_guard lock(mutex_);
+    return directory_.valid();
+  }
   // Hands it and all in it over to be removed. Has an effect once.
   void give_up();
 

@@ -10,6 +10,7 @@
 
 #include "runtime/living/disk_count.h"
 #include "runtime/living/disk_store.h"
+#include "runtime/living/sandbox_files.h"
 
 namespace runtime {
 
@@ -32,24 +33,27 @@ class SandboxDisk {
   DiskUse use() const {
     const std::lock_guard lock(mutex_);
     DiskUse use = use_;
-    use.bytes += written_;
+    use.bytes += written();
     return use;
   }
   bool is_beyond() const {
     const DiskUse now = use();
     return now.bytes > limits_.bytes || now.files > limits_.files || !now.is_countable;
   }
+  // To be called before and after a count, which sees the files that were complete before it.
+  void begin_count() {
+    const std::lock_guard lock(mutex_);
+    before_count_ = std::exchange(complete_, 0) + before_count_;
+  }
   void note(const DiskUse& use) {
     const std::lock_guard lock(mutex_);
     use_ = use;
-    written_ = 0;
+    before_count_ = 0;
   }
-  // Counts what its owner is about to write. Returns false where there is no room for it.
-  bool take_room(std::uint64_t bytes) {
-    const std::lock_guard lock(mutex_);
-    if (use_.bytes + written_ + bytes > limits_.bytes) return false;
-    written_ += bytes;
-    return true;
+
+  // The room for a file that its owner writes.
+  static std::unique_ptr<SandboxFiles::Reservation> reserve(std::shared_ptr<SandboxDisk> disk) {
+    return std::make_unique<Reservation>(std::move(disk));
   }
 
   // The host's file system was about to be full, and this one is to end for it.
@@ -62,15 +66,44 @@ class SandboxDisk {
     return is_host_full_;
   }
 
+  // Returns false once it was given up.
+  bool is_there() const { return directory_->is_there(); }
   // Has all of it removed.
   void give_up() { directory_->give_up(); }
 
  private:
+  class Reservation final : public SandboxFiles::Reservation {
+   public:
+    explicit Reservation(std::shared_ptr<SandboxDisk> disk) : disk_(std::move(disk)) {}
+    ~Reservation() override {
+      const std::lock_guard lock(disk_->mutex_);
+      disk_->incomplete_ -= taken_;
+      disk_->complete_ += taken_;
+    }
+    bool take(std::uint64_t bytes) override {
+      const std::lock_guard lock(disk_->mutex_);
+      if (disk_->use_.bytes + disk_->written() + bytes > disk_->limits_.bytes) return false;
+      disk_->incomplete_ += bytes;
+      taken_ += bytes;
+      return true;
+    }
+
+   private:
+    const std::shared_ptr<SandboxDisk> disk_;
+    std::uint64_t taken_ = 0;
+  };
+
+  std::uint64_t written() const { return incomplete_ + complete_ + before_count_; }
+
   const std::shared_ptr<SandboxDirectory> directory_;
   const Limits limits_;
   mutable std::mutex mutex_;
   DiskUse use_;
-  std::uint64_t written_ = 0;
+  // Bytes that its owner has written and that the latest count does not have: of files without a
+  // name as yet, of files since the last count began, and of those before.
+  std::uint64_t incomplete_ = 0;
+  std::uint64_t complete_ = 0;
+  std::uint64_t before_count_ = 0;
   bool is_host_full_ = false;
 };
 

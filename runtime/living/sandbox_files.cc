@@ -276,7 +276,8 @@ Result<SandboxFiles::NewFile> SandboxFiles::create(std::string_view path,
 
 Result<SandboxFiles::NewFile> SandboxFiles::NewFile::in(Fd directory, std::string name,
                                                         std::string path,
-                                                        std::optional<mode_t> mode, Room room) {
+                                                        std::optional<mode_t> mode,
+                                                        const Room& room) {
   struct stat there {};
   const bool is_there = ::fstatat(directory.get(), name.c_str(), &there, AT_SYMLINK_NOFOLLOW) == 0;
   if (is_there && S_ISDIR(there.st_mode)) return failed("write", path, EISDIR);
@@ -286,14 +287,14 @@ Result<SandboxFiles::NewFile> SandboxFiles::NewFile::in(Fd directory, std::strin
   file.name_ = std::move(name);
   file.directory_ = std::move(directory);
   file.mode_ = mode.value_or(0644);
-  file.room_ = std::move(room);
+  if (room) file.reservation_ = room();
   file.file_ = Fd(::openat(file.directory_.get(), ".", O_WRONLY | O_TMPFILE | O_CLOEXEC, 0644));
   if (!file.file_.valid()) return failed("write", file.path_, errno);
   return file;
 }
 
 Result<void> SandboxFiles::NewFile::write(std::string_view bytes) {
-  if (room_ && !room_(bytes.size())) return failed("write", path_, EDQUOT);
+  if (reservation_ && !reservation_->take(bytes.size())) return failed("write", path_, EDQUOT);
   while (!bytes.empty()) {
     const ssize_t put = ::write(file_.get(), bytes.data(), bytes.size());
     if (put >= 0) {

@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -44,8 +45,18 @@ class SandboxFiles {
   static constexpr std::size_t max_entries = 10'000;
   static constexpr int max_depth = 64;  // of a tree that is listed or removed
 
-  // Called before bytes are written; returns false where there is no room for them.
-  using Room = std::function<bool(std::uint64_t bytes)>;
+  // The room for one file that is being written, whose bytes no look at the disk sees before the
+  // file has its name.
+  class Reservation {
+   public:
+    Reservation() = default;
+    Reservation(const Reservation&) = delete;
+    Reservation& operator=(const Reservation&) = delete;
+    virtual ~Reservation() = default;  // the file is complete, or is gone
+    // Returns false where there is no room for these bytes too.
+    virtual bool take(std::uint64_t bytes) = 0;
+  };
+  using Room = std::function<std::unique_ptr<Reservation>()>;
 
   // Without `room` the kernel alone says whether the disk is full.
   explicit SandboxFiles(Open open, Room room = {})
@@ -76,7 +87,7 @@ class SandboxFiles {
    public:
     // As create(), in a directory that exists. `path` is for errors.
     static jail::Result<NewFile> in(jail::Fd directory, std::string name, std::string path,
-                                    std::optional<mode_t> mode, Room room = {});
+                                    std::optional<mode_t> mode, const Room& room = {});
 
     // In seconds since 1970; without this call it is the time of the last write.
     void set_modified(std::int64_t seconds) { modified_ = seconds; }
@@ -92,7 +103,7 @@ class SandboxFiles {
     jail::Fd file_;
     std::string path_;
     std::string name_;
-    Room room_;
+    std::unique_ptr<Reservation> reservation_;
     mode_t mode_ = 0;
     std::optional<std::int64_t> modified_;
   };

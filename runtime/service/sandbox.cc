@@ -61,7 +61,7 @@ jail::Result<UsageTarget> Sandbox::usage_target() const {
 SandboxFiles Sandbox::files() const {
   SandboxFiles::Room room;
   if (disk_ != nullptr) {
-    room = [disk = disk_](std::uint64_t bytes) { return disk->take_room(bytes); };
+    room = [disk = disk_] { return SandboxDisk::reserve(disk); };
   }
   return SandboxFiles(
       [living = living_](std::string_view path, int flags, mode_t mode) {

@@ -24,7 +24,7 @@ constexpr std::chrono::seconds longest_without_count{5};
 constexpr std::size_t names_of_a_turn = 2048;
 constexpr std::chrono::seconds patience_at_the_end{2};
 // The space of a sandbox that was ended is free some time later.
-constexpr std::chrono::seconds pause_of_the_reserve{2};
+constexpr Pause pause_of_the_reserve{200};
 constexpr std::chrono::seconds pause_when_stuck{60};
 
 Pause pause_for(std::uint64_t room, std::uint64_t of_a_second) {
@@ -70,7 +70,8 @@ Result<std::shared_ptr<SandboxDisk>> SandboxDisks::make(std::uint64_t bytes) {
   std::erase_if(made_, [](const auto& disk) { return disk.expired(); });
   for (const auto& weak : made_) {
     const auto disk = weak.lock();
-    if (disk != nullptr) promised += left(disk->limits().bytes, disk->use().bytes);
+    const bool may_grow = disk != nullptr && disk->is_there();
+    if (may_grow) promised += left(disk->limits().bytes, disk->use().bytes);
   }
   if (promised > room->available_bytes) {
     return Error{ErrorKind::exhausted, "the host's disk has no room for another sandbox", 0, {}};
@@ -154,6 +155,8 @@ void SandboxDisks::look_at_all(Clock::time_point now, Clock::time_point& next) {
     ++each;
   }
   keep_reserve(*room, now);
+  const std::uint64_t beside = left(room->available_bytes, options_.reserve_bytes);
+  next = std::min<Clock::time_point>(next, now + pause_for(beside, bytes_of_a_second));
 }
 
 // Returns false where the sandbox ends, or has ended.
@@ -163,12 +166,7 @@ bool SandboxDisks::look(Watched& watched, const DiskStore::Room& room) {
   if (living == nullptr || !living->lives()) return false;
   const SandboxDisk::Limits& limits = watched.disk->limits();
   if (may_have_grown(watched, room, began)) {
-    const auto target = living->usage_target();
-    if (!target) return false;
-    watched.room = room;
-    watched.disk->note(watched.count.look(target->init, limits.bytes, limits.files));
-    watched.counted = began;
-    watched.is_counted = true;
+    if (!count(watched, room, began)) return false;
     if (watched.disk->is_beyond()) {
       living->end(LivingSandbox::Cause::disk);
       return false;
@@ -177,8 +175,23 @@ bool SandboxDisks::look(Watched& watched, const DiskStore::Room& room) {
   const DiskUse use = watched.disk->use();
   const auto took = Clock::now() - began;
   const Pause pause = std::min(pause_for(left(limits.bytes, use.bytes), bytes_of_a_second),
-                                      pause_for(left(limits.files, use.files), files_of_a_second));
+                               pause_for(left(limits.files, use.files), files_of_a_second));
   watched.next = began + std::max<Clock::duration>(pause, rest_for_each_look * took);
+  return true;
+}
+
+// Returns false where the sandbox has ended.
+bool SandboxDisks::count(Watched& watched, const DiskStore::Room& room, Clock::time_point now) {
+  const auto living = watched.living.lock();
+  if (living == nullptr) return false;
+  const auto target = living->usage_target();
+  if (!target) return false;
+  const SandboxDisk::Limits& limits = watched.disk->limits();
+  watched.room = room;
+  watched.disk->begin_count();
+  watched.disk->note(watched.count.look(target->init, limits.bytes, limits.files));
+  watched.counted = now;
+  watched.is_counted = true;
   return true;
 }
 
@@ -194,15 +207,19 @@ bool SandboxDisks::may_have_grown(const Watched& watched, const DiskStore::Room&
          left(room.used_files, watched.room.used_files) >= left(limits.files, use.files) / 2;
 }
 
-// Ends the sandbox that takes the most where the host's disk is about to be full: of files that
-// nobody can count nobody says whose they are.
+// Where the host's disk is about to be full, ends the sandbox that has the most descriptors on
+// their way, since files that are in no count may be among them, and else the one that takes the
+// most.
 void SandboxDisks::keep_reserve(const DiskStore::Room& room, Clock::time_point now) {
   if (room.available_bytes >= options_.reserve_bytes) return;
   if (now < reserve_kept_ + pause_of_the_reserve || watched_.empty()) return;
-  const auto largest = std::max_element(watched_.begin(), watched_.end(),
-                                        [](const Watched& one, const Watched& other) {
-                                          return one.disk->use().bytes < other.disk->use().bytes;
-                                        });
+  for (Watched& each : watched_) count(each, room, now);
+  const auto largest = std::max_element(
+      watched_.begin(), watched_.end(), [](const Watched& one, const Watched& other) {
+        const DiskUse ours = one.disk->use();
+        const DiskUse theirs = other.disk->use();
+        return std::pair(ours.in_flight, ours.bytes) < std::pair(theirs.in_flight, theirs.bytes);
+      });
   reserve_kept_ = now;
   logger_.warning("the disk of sandboxes is about to be full",
                   {{"available_mb", static_cast<std::int64_t>(room.available_bytes >> 20)}});

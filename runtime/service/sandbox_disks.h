@@ -63,6 +63,7 @@ class SandboxDisks {
   void run();
   void look_at_all(Clock::time_point now, Clock::time_point& next);
   bool look(Watched& watched, const DiskStore::Room& room);
+  static bool count(Watched& watched, const DiskStore::Room& room, Clock::time_point now);
   bool may_have_grown(const Watched& watched, const DiskStore::Room& room,
                       Clock::time_point now) const;
   void keep_reserve(const DiskStore::Room& room, Clock::time_point now);

@@ -94,7 +94,7 @@ Outcome Sandboxes::outcome_of_disk(const Sandbox& sandbox) const {
   const DiskUse use = sandbox.disk_->use();
   const SandboxDisk::Limits& limits = sandbox.disk_->limits();
   if (sandbox.disk_->is_host_full()) {
-    outcome.cause = "the host's disk was about to be full, and no sandbox took more of it";
+    outcome.cause = "the host's disk was about to be full";
   } else if (!use.is_countable) {
     outcome.cause = "its directories lie too deep, or keep themselves from being counted";
   } else if (use.files > limits.files) {

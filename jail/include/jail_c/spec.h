@@ -56,7 +56,8 @@ jail_status jail_spec_add_bind(jail_spec* spec, const char* source, const char* 
 
 // Whether programs that lie in a volume may be executed.
 typedef enum jail_programs { JAIL_PROGRAMS_REFUSED = 0, JAIL_PROGRAMS_ALLOWED = 1 } jail_programs;
-// A volume is the directory `source` of the host itself, writable: a guest's files stay.
+// A volume is the directory `source` of the host itself, writable: a guest's files stay. In a
+// living jail its target may be /workspace.
 jail_status jail_spec_add_volume(jail_spec* spec, const char* source, const char* target,
                                  jail_programs programs, const char* why, jail_error* error);
 

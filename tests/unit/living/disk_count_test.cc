@@ -5,13 +5,16 @@
 #include <gtest/gtest.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <atomic>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <optional>
 #include <string>
 #include <thread>
 
@@ -95,6 +98,31 @@ TEST_F(DiskCountTest, CountsFilesThatHaveNoNameAnyMore) {
   }
   open.reset();
   EXPECT_LT(look().bytes, 2 * mib);
+}
+
+TEST_F(DiskCountTest, TellsWhatIsOnItsWayInSockets) {
+  int pair[2];
+  ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair), 0);
+  const Fd one(pair[0]);
+  const Fd other(pair[1]);
+  EXPECT_EQ(look().in_flight, 0u);
+  const Fd file = make("file");
+  char byte = 'x';
+  iovec data{.iov_base = &byte, .iov_len = 1};
+  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
+  msghdr message{};
+  message.msg_iov = &data;
+  message.msg_iovlen = 1;
+  message.msg_control = control;
+  message.msg_controllen = sizeof control;
+  cmsghdr* const header = CMSG_FIRSTHDR(&message);
+  header->cmsg_level = SOL_SOCKET;
+  header->cmsg_type = SCM_RIGHTS;
+  header->cmsg_len = CMSG_LEN(sizeof(int));
+  const int number = file.get();
+  std::memcpy(CMSG_DATA(header), &number, sizeof number);
+  ASSERT_EQ(::sendmsg(one.get(), &message, 0), 1);
+  EXPECT_EQ(look().in_flight, 1u);
 }
 
 TEST_F(DiskCountTest, CountsFilesThatAreOnlyMapped) {

@@ -184,7 +184,7 @@ TEST(SandboxArguments, MistakesAreUsageErrorsThatNameTheWord) {
       {{"create", "--timeout", "2592001"}, "--timeout"},
       {{"create", "--idle", "-1"}, "--idle"},
       {{"create", "--idle", "86401"}, "--idle"},
-      {{"create", "--disk", "1025"}, "--disk"},
+      {{"create", "--disk", "1048577"}, "--disk"},
       {{"create", "--on-timeout", "end"}, "--on-timeout"},
       {{"create", "--disk-kind", "tape"}, "--disk-kind"},
       {{"renew", "box", "2592001"}, "seconds: "},

@@ -1,0 +1,104 @@
+// What is promised to the disks of sandboxes, by the room that the host has.
+#include "runtime/service/sandbox_disks.h"
+
+#include <gtest/gtest.h>
+#include <stdlib.h>
+#include <sys/statvfs.h>
+
+#include <filesystem>
+#include <string>
+
+namespace runtime {
+namespace {
+
+class SandboxDisksTest : public testing::Test {
+ protected:
+  SandboxDisksTest() {
+    std::string name = testing::TempDir() + "sandbox-disks-XXXXXX";
+    root_ = ::mkdtemp(name.data());
+  }
+  ~SandboxDisksTest() override { std::filesystem::remove_all(root_); }
+
+  std::uint64_t available() const {
+    struct statvfs status {};
+    EXPECT_EQ(::statvfs(root_.c_str(), &status), 0);
+    return status.f_bavail * status.f_frsize;
+  }
+
+  std::shared_ptr<SandboxDisks> open(std::uint64_t reserve_bytes) {
+    auto disks =
+        SandboxDisks::open({.path = root_ + "/disks", .reserve_bytes = reserve_bytes}, logger_);
+    if (!disks) ADD_FAILURE() << disks.error().message();
+    return disks ? *disks : nullptr;
+  }
+
+  Logger logger_{LogOptions{.write = [](std::string_view) {}}};
+  std::string root_;
+};
+
+// The host's disk is used by others meanwhile, so sizes are far apart.
+TEST_F(SandboxDisksTest, NoMoreIsPromisedThanThereIs) {
+  const auto disks = open(0);
+  const std::uint64_t most = available() / 10 * 6;
+  auto first = disks->make(most);
+  ASSERT_TRUE(first) << first.error().message();
+  EXPECT_EQ((*first)->limits().bytes, most);
+  const auto second = disks->make(most);
+  ASSERT_FALSE(second);
+  EXPECT_EQ(second.error().kind, jail::ErrorKind::exhausted);
+  EXPECT_TRUE(disks->make(most / 6)) << "a smaller one has room beside it";
+  (*first)->give_up();
+  disks->remove_soon();
+  EXPECT_TRUE(disks->make(most)) << "one that has ended is owed nothing, though it is still known";
+}
+
+TEST_F(SandboxDisksTest, TheReserveIsNoOnes) {
+  const auto disks = open(available() / 10 * 6);
+  EXPECT_FALSE(disks->make(available() / 10 * 6));
+  EXPECT_TRUE(disks->make(1u << 20));
+}
+
+TEST_F(SandboxDisksTest, ItsOwnersWritesAreWithinItsRoom) {
+  const auto disks = open(0);
+  const auto disk = *disks->make(1u << 20);
+  const auto count = [&disk](std::uint64_t bytes) {
+    disk->begin_count();
+    disk->note({.bytes = bytes, .files = 1, .is_countable = true, .in_flight = 0});
+  };
+  auto one = SandboxDisk::reserve(disk);
+  auto other = SandboxDisk::reserve(disk);
+  EXPECT_TRUE(one->take(1u << 19));
+  EXPECT_FALSE(other->take((1u << 19) + 1));
+  count(0);
+  EXPECT_FALSE(other->take((1u << 19) + 1)) << "no count sees a file that has no name yet";
+  one.reset();
+  EXPECT_FALSE(other->take((1u << 19) + 1)) << "it was complete after that count";
+  EXPECT_EQ(disk->use().bytes, 1u << 19);
+  count(1u << 10);
+  EXPECT_EQ(disk->use().bytes, 1u << 10) << "and is in the next one";
+  EXPECT_TRUE(other->take((1u << 19) + 1));
+  EXPECT_FALSE(disk->is_beyond());
+  disk->note(
+      {.bytes = 1, .files = SandboxDisks::max_files + 1, .is_countable = true, .in_flight = 0});
+  EXPECT_TRUE(disk->is_beyond());
+  disk->note({.bytes = 1, .files = 1, .is_countable = false, .in_flight = 0});
+  EXPECT_TRUE(disk->is_beyond());
+}
+
+TEST_F(SandboxDisksTest, WhatWasGivenUpIsRemovedByItself) {
+  const auto disks = open(0);
+  const auto disk = *disks->make(1u << 20);
+  const std::filesystem::path path = disk->path();
+  std::filesystem::create_directories(path / "a/b/c");
+  disk->give_up();
+  disks->remove_soon();
+  const auto removed = path.parent_path() / "removed";
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  while (!std::filesystem::is_empty(removed) && std::chrono::steady_clock::now() < deadline) {
+    std::this_thread::yield();
+  }
+  EXPECT_TRUE(std::filesystem::is_empty(removed));
+}
+
+}  // namespace
+}  // namespace runtime
