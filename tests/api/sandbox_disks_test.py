@@ -4,6 +4,7 @@ import os
 import pathlib
 import shutil
 import tempfile
+import unittest
 
 import host_view
 import live_server
@@ -278,6 +279,12 @@ class Ends(DiskTest):
             with self.assertRaises(live_server.DidNotStart) as raised:
                 live_server.LiveServer(environment={**self.environment, "SANDBOX_DISK_PATH": path})
             self.assertIn(f"use {path} for the disks of sandboxes", str(raised.exception))
+
+    @unittest.skipUnless(os.geteuid() == 0, "a range of users is root's to give")
+    def test_users_of_their_own_are_refused_beside_it(self):
+        with self.assertRaises(live_server.DidNotStart) as raised:
+            live_server.LiveServer(environment={**self.environment, "SANDBOX_USERS": "1879048192:1000"})
+        self.assertIn("SANDBOX_DISK_PATH: each sandbox has a user of its own", str(raised.exception))
 
     def test_a_host_that_is_about_to_be_full(self):
         status = os.statvfs(self.place)
