@@ -8,8 +8,6 @@
 #include <unistd.h>
 
 #include <array>
-#include <cstdlib>
-#include <filesystem>
 #include <string>
 #include <utility>
 #include <vector>
@@ -59,31 +57,6 @@ TEST_F(Living, ProcessesFollowEachOtherAndShareWhatTheyLeave) {
   EXPECT_EQ(first.out, "out\n");
   EXPECT_EQ(first.err, "err\n");
   EXPECT_EQ(run(shell_process("cat kept -; pwd"), "two\n").out, "one\ntwo\n/workspace\n");
-}
-
-TEST_F(Living, AVolumeAtWorkspaceIsNoMemory) {
-  std::string disk = "/tmp/living-disk.XXXXXX";
-  ASSERT_NE(::mkdtemp(disk.data()), nullptr);
-  jail::JailSpec spec = living_spec();
-  spec.limits.memory_bytes = 64u << 20;
-  spec.limits.file_bytes = 256u << 20;
-  spec.volumes = {{.source = disk,
-                   .target = "/workspace",
-                   .why = "work that is larger than memory",
-                   .programs = jail::Programs::allowed}};
-  begin(spec);
-  const Outcome wrote = run(shell_process(
-      "head -c 150000000 /dev/zero > large && stat -c %s large && cp /usr/bin/true t && ./t && "
-      "grep ' /workspace ' /proc/self/mountinfo"));
-  EXPECT_THAT(wrote.out, HasSubstr("150000000\n")) << wrote.err;
-  for (const char* flag : {"rw", "nosuid", "nodev"}) EXPECT_THAT(wrote.out, HasSubstr(flag));
-  EXPECT_EQ(wrote.report.exit_code, 0) << wrote.err;
-  EXPECT_EQ(run(shell_process("mknod null c 1 3; echo $?")).out, "1\n");
-  const auto file = jail_->open_file("/workspace/from_outside", O_WRONLY | O_CREAT, 0644);
-  ASSERT_TRUE(file) << file.error().message();
-  EXPECT_EQ(::access((disk + "/from_outside").c_str(), F_OK), 0);
-  EXPECT_EQ(run(shell_process("echo x >> from_outside; cat from_outside")).out, "x\n");
-  std::filesystem::remove_all(disk);
 }
 
 TEST_F(Living, EachHasItsOwnArgumentsEnvironmentAndDirectory) {
