@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <optional>
 #include <utility>
@@ -27,6 +28,17 @@ namespace json = runtime::json;
 
 // More than any server takes in one request.
 constexpr std::size_t max_stdin_bytes = 16u << 20;
+
+// Whether the program names its input. It may read it in another way too, and then meets its end.
+bool names_its_input(const ProgramForServer& program) {
+  constexpr std::string_view of_shells[] = {"read ", "cat", "stdin"};
+  constexpr std::string_view of_others[] = {"input(", "stdin", "readline"};
+  const auto names = [&](std::string_view word) {
+    return program.code.find(word) != std::string::npos;
+  };
+  return program.language == runtime::Language::bash ? std::ranges::any_of(of_shells, names)
+                                                     : std::ranges::any_of(of_others, names);
+}
 
 // All that the program reads, which is sent with it. A terminal is no input.
 jail::Result<std::string> read_input(int fd) {
@@ -175,6 +187,11 @@ int exec_on_server(const ExecOptions& options, ProgramForServer program,
   if (const char* const what = not_utf8(options, program, *input)) {
     return fail(exit_usage, std::string("--server: ") + what +
                                 " is not UTF-8, so that it cannot be sent; --file takes any bytes");
+  }
+  if (program.input_fd >= 0 && ::isatty(program.input_fd) == 1 && names_its_input(program)) {
+    fail(0,
+         "the program's input is empty: what is typed here does not go to a server; pipe it in, or "
+         "use agent-sandbox sandbox exec");
   }
   auto signals = client::Signals::block();
   if (!signals) return fail(exit_own_failure, signals.error().message());

@@ -2,6 +2,7 @@
 import http.server
 import json
 import os
+import pty
 import signal
 import subprocess
 import threading
@@ -53,6 +54,16 @@ class Same(OnServer):
     def test_input_arguments_and_variables(self):
         self.check_same("-e", "A=b c", "-e", "MINE", "-c", "import os, sys; print(sys.argv[1:], sys.stdin.read(), os.environ['A'], os.environ['MINE'])",
                         "--", "-x", "ü", input="grün\n".encode(), MINE="mine")
+
+    def test_a_terminal_is_no_input_which_is_told_who_reads_some(self):
+        for code, expected in (("input('name? ')", "does not go to a server; pipe it in, or use agent-sandbox sandbox exec"), ("print(1)", "")):
+            master, slave = pty.openpty()
+            self.addCleanup(os.close, master)
+            process = self.start("--server", self.url(), "-c", code, stdin=slave, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+            os.close(slave)
+            _, error = process.communicate(timeout=time_scale.scaled(30))
+            self.assertIn(expected, error.decode())
+            self.assertEqual(bool(expected), b"agent-sandbox:" in error)
 
     def test_a_program_from_standard_input(self):
         self.check_same("-", input=b"import sys; print(repr(sys.stdin.read()))")

@@ -106,9 +106,8 @@ int report(const Signals& signals, const json::Value& process) {
   return exit_code_of(process);
 }
 
-// What standard input has right away; nothing: it has ended already, or is no input for others.
+// What standard input has right away; nothing: it has ended already.
 std::optional<std::string> begin_input() {
-  if (::isatty(STDIN_FILENO) == 1) return std::nullopt;
   pollfd entry{.fd = STDIN_FILENO, .events = POLLIN, .revents = 0};
   if (::poll(&entry, 1, 0) <= 0) return std::string();
   std::array<char, 64u << 10> bytes;
@@ -123,7 +122,7 @@ int begin_in_background(ServerClient& client, const ExecOptions& options) {
                                   .path = sandbox_path(options.id) + "/processes",
                                   .body = request_of(options, Input::none, Encoding::utf8)});
   if (!answer) return fail(answer.error(), client.signals(), exit_own_failure);
-  if (options.format == Format::json) return print(client, *answer + "\n");
+  if (options.format == Format::json) return print_json(client, *answer);
   const auto process = json::parse(*answer, "answer");
   const json::Value* const pid = process ? json::member(*process, "pid") : nullptr;
   if (pid == nullptr || pid->as_integer() == nullptr) return fail_unreadable();
@@ -142,7 +141,7 @@ int print_whole(ServerClient& client, const json::Value& process, const KeptOutp
   writer.key("stdout_truncated").boolean(output.truncated);
   writer.key("stderr_truncated").boolean(errors.truncated);
   writer.end_object();
-  if (const int failed = print(client, std::move(writer).take() + "\n"); failed != 0) return failed;
+  if (const int failed = print_json(client, std::move(writer).take()); failed != 0) return failed;
   const int signal = client.signals().first();
   return signal != 0 ? exit_signal_base + signal : exit_code_of(process);
 }
