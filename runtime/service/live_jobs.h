@@ -65,11 +65,18 @@ class LiveJobs {
   std::unique_ptr<Watch> watch(const std::string& id, const std::optional<std::string>& owner,
                                std::shared_ptr<JobWatcher> watcher);
 
+  enum class Signalled : unsigned char { sent, unknown, no_program };
+  // Sends a signal to the program of the job and to its process group: at once, or when it starts.
+  // `unknown` is as watch() returns null; a task has no program of its own.
+  Signalled signal(const std::string& id, const std::optional<std::string>& owner, int number);
+
  private:
   friend class LiveJob;
 
   void leave(const std::string& id, const std::shared_ptr<JobWatcher>& watcher);
-  LiveJob* find(std::string_view id) const;  // must be called with the mutex held
+  // Both must be called with the mutex held.
+  LiveJob* find(std::string_view id) const;
+  LiveJob* find_of(std::string_view id, const std::optional<std::string>& owner) const;
 
   std::mutex mutex_;
   LiveJob* first_ = nullptr;  // a list, so that a job takes no memory; there are a few hundred
@@ -110,6 +117,7 @@ class LiveJob {
   std::function<void()> next_on_start_;
   std::function<void(Stream, std::string_view)> next_on_output_;
   agent::EventSink next_on_event_;
+  ProgramSignals signals_;  // of a program
   std::atomic<bool> has_started_{false};
   std::atomic<bool> is_watched_{false};
 

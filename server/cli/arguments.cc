@@ -91,7 +91,7 @@ void define_exec(Commands& commands) {
           ->excludes(json);
   exec.add_flag("-t,--tty", raw.tty,
                 "Give the program a terminal, which is shown at this one; without a program, an\n"
-                "interpreter of the language")
+                "interpreter of the language. ~. at the beginning of a line ends it")
       ->excludes(json)
       ->excludes(explain);
   exec.add_flag("-i,--interactive", raw.interactive,

@@ -31,6 +31,7 @@
 #include "server/cli/interrupt.h"
 #include "server/cli/run_once.h"
 #include "server/cli/start.h"
+#include "server/cli/typed_escape.h"
 #include "server/cli/write_all.h"
 
 namespace server {
@@ -235,9 +236,32 @@ std::string in_options(const runtime::Refusal& refusal) {
   return refusal.detail;
 }
 
+// Where limits come from that the command line does not say; empty: nobody set them.
+struct LimitPlaces {
+  std::string time;
+  std::string memory;
+};
+
+// The result, whose cause says where the limit comes from that was met.
+runtime::RunResult with_place(runtime::RunResult result, const LimitPlaces& places) {
+  const auto met = result.outcome.met;
+  const std::string place = met == runtime::RequestLimit::time     ? places.time
+                            : met == runtime::RequestLimit::memory ? places.memory
+                                                                   : std::string();
+  if (!place.empty()) result.outcome.cause += ", by " + place;
+  return result;
+}
+
+// What a closed terminal sends, unless nohup(1) made us deaf to it.
+int hangup_signal() {
+  struct sigaction action {};
+  const bool is_heard = ::sigaction(SIGHUP, nullptr, &action) == 0 && action.sa_handler != SIG_IGN;
+  return is_heard ? SIGHUP : SIGTERM;
+}
+
 int run(runtime::Runner& runner, asio::thread_pool& pool, const Program& program,
         runtime::RunRequest request, const ArtifactDirectories& directories,
-        ExecOptions::Mode mode) {
+        const LimitPlaces& places, ExecOptions::Mode mode) {
   const runtime::Execution execution = runtime::make_execution();
   request.network.label = execution.id;
   runtime::RunOptions options;
@@ -257,6 +281,10 @@ int run(runtime::Runner& runner, asio::thread_pool& pool, const Program& program
     auto entered = ExecTerminal::enter(pool.get_executor());
     if (!entered) return fail(exit_own_failure, entered.error().message());
     options.on_terminal = entered->on_terminal();
+    options.edit_input = [escape = TypedEscape(),
+                          hangup = hangup_signal()](std::string& typed) mutable {
+      if (escape.take(typed)) ::kill(::getpid(), hangup);
+    };
     terminal.emplace(std::move(*entered));
   }
   const auto result = run_once(runner, pool, request, std::move(options));
@@ -276,7 +304,7 @@ int run(runtime::Runner& runner, asio::thread_pool& pool, const Program& program
     const jail::Error error{jail::ErrorKind::kernel, "write output", passthrough->error(), {}};
     return fail(exit_own_failure, error.message());
   }
-  return report_run(*result, json, directories);
+  return report_run(with_place(*result, places), json, directories);
 }
 
 }  // namespace
@@ -318,12 +346,15 @@ int exec(ExecOptions options, runtime::Environment environment) {
       start({.host = options.host,
              .environment = std::move(environment),
              .before_root_ends = [&directories] { return directories->remember_caller(); },
+             .reads_all_of_dotenv = false,
              .may_have_own_users = !shows_files_of_host(*jail_file)});
   if (!started) return fail(exit_own_failure, started.error().message());
   auto templates = templates_for(options, started->config);
   if (!templates) return fail(exit_usage, templates.error().message());
   const runtime::RequestRules rules = rules_for(*started, std::move(*templates));
   const ExecOptions::Mode mode = options.mode;
+  const bool has_own_timeout = options.program.timeout.has_value() || options.has_terminal;
+  const bool has_own_memory = options.program.memory_limit_mb.has_value();
   auto request =
       request_of(std::move(options), *language, std::move(program->code), *jail_file, rules);
   request.files = std::move(*files);
@@ -348,7 +379,10 @@ int exec(ExecOptions options, runtime::Environment environment) {
     if (!plan) return fail(exit_own_failure, plan.error().message());
     return write_all(STDOUT_FILENO, *plan) ? 0 : exit_own_failure;
   }
-  return run(**runner, pool, *program, std::move(request), *directories, mode);
+  const LimitPlaces places = {
+      .time = has_own_timeout ? std::string() : started->config.sandbox_timeout_place,
+      .memory = has_own_memory ? std::string() : started->config.sandbox_memory_place};
+  return run(**runner, pool, *program, std::move(request), *directories, places, mode);
 }
 
 }  // namespace server

@@ -7,6 +7,7 @@
 
 #include "runtime/sandbox/outcome.h"
 #include "server/cli/exit_codes.h"
+#include "server/cli/plain_text.h"
 #include "server/cli/write_all.h"
 
 namespace server {
@@ -40,9 +41,13 @@ void tell_network(const runtime::NetworkUse& use) {
   }
 }
 
+bool write_json(const std::string& json) {
+  return write_all(STDOUT_FILENO, json_for_standard_output(json) + "\n");
+}
+
 int report(const runtime::RunResult& result, const std::string& json) {
   if (!json.empty()) {
-    if (!write_all(STDOUT_FILENO, json + "\n")) return exit_own_failure;
+    if (!write_json(json)) return exit_own_failure;
   } else if (const std::string fate = fate_text(result); !fate.empty()) {
     fail(0, fate);
   }
@@ -56,12 +61,13 @@ int report_run(const runtime::RunResult& result, const std::string& json,
   tell_network(result.network);
   const int exit_code = report(result, json);
   if (keep_artifacts(result.artifacts, directories) || exit_code != 0) return exit_code;
-  return fail(exit_own_failure, "the program ended with exit status 0, but an artifact was not written");
+  return fail(exit_own_failure,
+              "the program ended with exit status 0, but an artifact was not written");
 }
 
 void keep_results(const runtime::RunResult& result, const std::string& json,
                   const ArtifactDirectories& directories) {
-  if (!json.empty() && !write_all(STDOUT_FILENO, json + "\n")) return;
+  if (!json.empty() && !write_json(json)) return;
   keep_artifacts(result.artifacts, directories);
 }
 

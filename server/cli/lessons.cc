@@ -19,6 +19,7 @@
 #include "server/cli/drop_privileges.h"
 #include "server/cli/exit_codes.h"
 #include "server/cli/plain_text.h"
+#include "server/cli/state_directory.h"
 #include "server/cli/write_all.h"
 
 namespace server {
@@ -70,7 +71,7 @@ int list(runtime::LessonParts parts, asio::thread_pool& pool, LessonsOptions::Fo
     const auto& page = std::get<agent::LessonPage>(listed);
     std::string text;
     if (format == LessonsOptions::Format::json) {
-      text = encode_lessons(page) + "\n";
+      text = json_for_standard_output(encode_lessons(page)) + "\n";
     } else {
       for (const agent::Lesson& lesson : page.lessons) text += text_of(lesson);
     }
@@ -93,6 +94,7 @@ int erase(runtime::LessonParts parts, asio::thread_pool& pool, const std::string
 }  // namespace
 
 int lessons(const LessonsOptions& options, runtime::Environment environment) {
+  take_state_directory(environment, options.user);
   runtime::ConfigSources sources;
   sources.environment = std::move(environment);
   runtime::find_default_files(sources);

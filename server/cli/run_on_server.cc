@@ -129,7 +129,7 @@ int run_on_server(const RunTaskOptions& options, const agent::TaskRequest& brief
   }
   std::string text;
   if (options.output == RunTaskOptions::Output::json) {
-    text = task.json_text() + "\n";
+    text = json_for_standard_output(task.json_text()) + "\n";
   } else if (result.success()) {
     text = plain_text(result.output);
     if (!text.empty() && !text.ends_with('\n') && ::isatty(STDOUT_FILENO) == 1) text += "\n";

@@ -27,6 +27,7 @@
 #include "server/cli/plain_text.h"
 #include "server/cli/progress.h"
 #include "server/cli/run_on_server.h"
+#include "server/cli/state_directory.h"
 #include "server/cli/task_trace.h"
 #include "server/cli/terminal.h"
 #include "server/cli/write_all.h"
@@ -113,7 +114,9 @@ int report(const agent::TaskResult& result, const RunTaskOptions& options,
            const runtime::Execution& execution) {
   std::string text;
   if (options.output == RunTaskOptions::Output::json) {
-    text = runtime::encode_task(result, execution, std::chrono::system_clock::now()) + "\n";
+    text = json_for_standard_output(
+               runtime::encode_task(result, execution, std::chrono::system_clock::now())) +
+           "\n";
   } else if (result.success()) {
     text = plain_text(result.output);
     if (!text.empty() && !text.ends_with('\n') && ::isatty(STDOUT_FILENO) == 1) text += "\n";
@@ -171,6 +174,7 @@ int run_task(RunTaskOptions options, runtime::Environment environment) {
     return run_on_server(options, brief->request, brief->directories, brief->trace.get(),
                          environment);
   }
+  take_state_directory(environment, options.host.user);
   auto local = start_local_runner(options.host, std::move(environment),
                                   [&brief] { return brief->directories.remember_caller(); });
   if (!local) return fail(exit_own_failure, local.error().message());

@@ -58,6 +58,10 @@ jail::Result<std::unique_ptr<Service>> start_service(StartRequest request) {
       runtime::Runner::create(service->workers.executors().back(), options_of_runner(*service));
   if (!runner) return runner.error();
   service->runner = std::move(*runner);
+  if (!service->start.config.network_enabled && !service->start.config.network_allow.empty()) {
+    service->logger.warning(
+        "SANDBOX_NETWORK_ALLOW is set but SANDBOX_NETWORK_ENABLED is not: no program has network");
+  }
   return service;
 }
 

@@ -91,6 +91,7 @@ jail::Result<Start> start(StartRequest request, StartFailures* tolerated) {
   sources.file_path = request.config_path;
   sources.environment = std::move(request.environment);
   sources.flags = request.host.flags;
+  if (!request.reads_all_of_dotenv) sources.dotenv_prefix = "SANDBOX_";
   runtime::find_default_files(sources);
   if (!settle(runtime::load_config(sources), result.config, slot(&StartFailures::config), end)) {
     return *end;

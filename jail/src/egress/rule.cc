@@ -102,8 +102,11 @@ const Rule* RuleSet::find(const Address& address, std::uint16_t port) const {
   return found == rules_.end() ? nullptr : &*found;
 }
 
-bool RuleSet::allows_behind_name(const Address& address, std::uint16_t port) const {
-  return special_purpose(address).empty() || find(address, port) != nullptr;
+bool RuleSet::allows_behind_name(std::string_view canonical, const Address& address,
+                                 std::uint16_t port) const {
+  const std::string_view purpose = special_purpose(address);
+  const bool is_own = canonical == "localhost" && purpose == "loopback";
+  return purpose.empty() || is_own || find(address, port) != nullptr;
 }
 
 }  // namespace jail::egress

@@ -125,7 +125,7 @@ class JobOutput {
     const std::string whole = json::text_member(&result, "output");
     std::string_view output = whole;
     if (options_.tail) output = last_lines(output, *options_.tail);
-    return write(STDOUT_FILENO, output);
+    return write(STDOUT_FILENO, plain_text(output));
   }
 
   static int end_without_result(const json::Value& job) {

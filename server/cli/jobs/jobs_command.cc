@@ -37,10 +37,11 @@ int list_jobs(ServerClient& client, const ListJobsOptions& options) {
     const json::Array* const jobs = page ? array_in(*page, "jobs") : nullptr;
     if (jobs == nullptr) return fail_unreadable();
     if (options.format == Format::json) {
-      if (const int printed = print(client, *answer + "\n"); printed != 0) return printed;
+      if (const int printed = print_json(client, *answer); printed != 0) return printed;
     }
     all.insert(all.end(), jobs->begin(), jobs->end());
     cursor = json::text_member(&*page, "next_cursor");
+    if (jobs->empty()) break;
   } while (!cursor.empty() && all.size() < options.limit);
   if (options.format == Format::json) return 0;
   return print(client, jobs_text(all, table_width(STDOUT_FILENO)));
@@ -49,7 +50,7 @@ int list_jobs(ServerClient& client, const ListJobsOptions& options) {
 int show_job(ServerClient& client, const ShowJobOptions& options) {
   const auto answer = client.get(job_path(options.id));
   if (!answer) return refused(client, answer.error());
-  if (options.format == Format::json) return print(client, *answer + "\n");
+  if (options.format == Format::json) return print_json(client, *answer);
   const auto job = json::parse(*answer, "answer");
   return job ? print(client, job_text(*job)) : fail_unreadable();
 }

@@ -70,4 +70,9 @@ int print(ServerClient& client, std::string_view text) {
   return signals.write_all(STDOUT_FILENO, text) ? 0 : fail_to_write(signals, errno);
 }
 
+int print_json(ServerClient& client, std::string_view text) {
+  if (!runtime::json::parse(text, "answer")) return fail_unreadable();
+  return print(client, json_for_standard_output(text) + "\n");
+}
+
 }  // namespace server::client

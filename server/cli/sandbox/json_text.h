@@ -29,6 +29,8 @@ int fail_unreadable();
 
 // All of it to standard output. Returns the exit status.
 int print(ServerClient& client, std::string_view text);
+// The same of JSON, as one line; what is none is not printed.
+int print_json(ServerClient& client, std::string_view text);
 // The exit status after a write of output that failed with errno `error`, of which is told where
 // that is not what the reader wanted.
 int fail_to_write(const Signals& signals, int error);

@@ -152,7 +152,7 @@ void define_exec(CLI::App& command, RawSandboxArguments& raw) {
   command.add_flag("--background", raw.background, "Print its pid and leave it running");
   command.add_flag("--json", raw.json, "Print how it ended, and its output, as JSON");
   command.footer(
-      "The command follows after --. Standard input, where it is no terminal, output and error\n"
+      "The command follows after --. Standard input, output and error\n"
       "are passed through. The exit status is the command's; 124: timeout, 137: out of memory,\n"
       "128+n: signal n, 127: not found, 125: our own failure, 2: usage.");
 }
