@@ -32,10 +32,10 @@ void add_list_options(CLI::App& command, RawJobsArguments& raw) {
   const runtime::Field& status = *runtime::find_field(runtime::job_query_fields(), "status");
   command.add_option("--status", raw.status, "Only those that have it, as running or error")
       ->type_name("STATUS")
-      ->check(CLI::IsMember(status.words(rules_of_any_server())));
+      ->check(word_of(status, rules_of_any_server()));
   command.add_option("--limit", raw.limit, "At most so many, the newest [50]")
       ->type_name("N")
-      ->check(within(listed));
+      ->transform(number_of(listed));
   command.add_flag("--json", raw.json, "Print what the server answers");
 }
 
@@ -94,6 +94,7 @@ void JobsCommands::define(CLI::App& app) {
   State& state = *state_;
   RawJobsArguments& raw = state.raw;
   state.jobs = app.add_subcommand("jobs", "Programs and tasks that a server runs or has run");
+  state.jobs->require_subcommand(0, 1);  // a word behind it may be called as another is
   add_list_options(*state.jobs, raw);
   state.list = state.jobs->add_subcommand("list", "Show them, newest first; so does jobs alone");
   add_list_options(*state.list, raw);
@@ -109,8 +110,8 @@ void JobsCommands::define(CLI::App& app) {
   state.logs->add_flag("-f,--follow", raw.follow, "Go on until it ends");
   state.logs->add_option("--tail", raw.tail, "Begin with the latest N lines")
       ->type_name("N")
-      ->check(
-          within(*runtime::find_field(runtime::log_query_fields(), "tail"), rules_of_any_server()));
+      ->transform(number_of(*runtime::find_field(runtime::log_query_fields(), "tail"),
+                            rules_of_any_server()));
   state.logs->footer(
       std::string("The output of a job is kept when the job has ended. While it runs, -f prints\n"
                   "what it writes from now on.\n") +
