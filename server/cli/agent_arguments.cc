@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "runtime/json/writer.h"
 #include "runtime/service/request_fields.h"
 #include "server/cli/common_arguments.h"
 
@@ -134,6 +135,20 @@ std::optional<Finished> check_model(const CLI::App& command, const RawAgentArgum
   return usage("--model: " + *complaint);
 }
 
+// The same of the name of a provider. One that a server knows may be another one.
+std::optional<Finished> check_provider(const CLI::App& command, const RawAgentArguments& raw) {
+  if (command.count("--provider") == 0 || !raw.server.empty()) return std::nullopt;
+  std::string known;
+  for (const runtime::ProviderConfig& provider : runtime::known_providers()) {
+    if (provider.name == raw.provider) return std::nullopt;
+    known += provider.name + ", ";
+  }
+  known += runtime::Config().replay.name;
+  if (raw.provider == runtime::Config().replay.name) return std::nullopt;
+  return usage("--provider: expected one of " + known + ", not " +
+               runtime::json::quoted(raw.provider, 64));
+}
+
 Command run_options(const CLI::App& run, const RawAgentArguments& raw) {
   RunTaskOptions options;
   if (raw.task.empty()) return usage("run: expected TASK, or - to read it from standard input");
@@ -143,6 +158,7 @@ Command run_options(const CLI::App& run, const RawAgentArguments& raw) {
   }
   options.task = raw.task;
   if (auto mistake = check_model(run, raw)) return *mistake;
+  if (auto mistake = check_provider(run, raw)) return *mistake;
   if (run.count("--attempts") > 0) options.max_attempts = raw.attempts;
   options.candidates = raw.candidates;
   options.tests_file = raw.tests;
@@ -164,6 +180,7 @@ Command run_options(const CLI::App& run, const RawAgentArguments& raw) {
 
 Command benchmark_options(const CLI::App& benchmark, const RawAgentArguments& raw) {
   if (auto mistake = check_model(benchmark, raw)) return *mistake;
+  if (auto mistake = check_provider(benchmark, raw)) return *mistake;
   BenchmarkOptions options;
   if (!raw.suite.empty()) options.suite = raw.suite;
   if (benchmark.count("--limit") > 0) options.max_problems = raw.limit;

@@ -235,6 +235,12 @@ std::string in_options(const runtime::Refusal& refusal) {
   return refusal.detail;
 }
 
+// An error of the template that was named, with the option before it.
+std::string in_template_option(const jail::Error& error, const std::string& template_name) {
+  const bool is_named = error.doing.starts_with("template " + template_name + ": ");
+  return (is_named ? "--" : "") + error.message();
+}
+
 int run(runtime::Runner& runner, asio::thread_pool& pool, const Program& program,
         runtime::RunRequest request, const ArtifactDirectories& directories,
         ExecOptions::Mode mode) {
@@ -319,7 +325,7 @@ int exec(ExecOptions options, runtime::Environment environment) {
              .environment = std::move(environment),
              .before_root_ends = [&directories] { return directories->remember_caller(); },
              .may_have_own_users = !shows_files_of_host(*jail_file)});
-  if (!started) return fail(exit_own_failure, started.error().message());
+  if (!started) return fail_to_start(started.error().message());
   auto templates = templates_for(options, started->config);
   if (!templates) return fail(exit_usage, templates.error().message());
   const runtime::RequestRules rules = rules_for(*started, std::move(*templates));
@@ -342,11 +348,11 @@ int exec(ExecOptions options, runtime::Environment environment) {
   }
   limits.jail_file = *jail_file;
   const auto runner = runtime::Runner::create(pool.get_executor(), std::move(limits));
-  if (!runner) return fail(exit_own_failure, runner.error().message());
+  if (!runner) return fail_to_start(in_template_option(runner.error(), request.template_name));
   if (mode == ExecOptions::Mode::explain) {
     const auto plan = (*runner)->explain(request);
     if (!plan) return fail(exit_own_failure, plan.error().message());
-    return write_all(STDOUT_FILENO, *plan) ? 0 : exit_own_failure;
+    return print(*plan);
   }
   return run(**runner, pool, *program, std::move(request), *directories, mode);
 }

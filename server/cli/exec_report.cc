@@ -1,7 +1,5 @@
 #include "server/cli/exec_report.h"
 
-#include <unistd.h>
-
 #include <cstdint>
 #include <string>
 
@@ -42,7 +40,7 @@ void tell_network(const runtime::NetworkUse& use) {
 
 int report(const runtime::RunResult& result, const std::string& json) {
   if (!json.empty()) {
-    if (!write_all(STDOUT_FILENO, json + "\n")) return exit_own_failure;
+    if (const int failed = print(json + "\n"); failed != 0) return failed;
   } else if (const std::string fate = fate_text(result); !fate.empty()) {
     fail(0, fate);
   }
@@ -56,12 +54,13 @@ int report_run(const runtime::RunResult& result, const std::string& json,
   tell_network(result.network);
   const int exit_code = report(result, json);
   if (keep_artifacts(result.artifacts, directories) || exit_code != 0) return exit_code;
-  return fail(exit_own_failure, "the program ended with exit status 0, but an artifact was not written");
+  return fail(exit_own_failure,
+              "the program ended with exit status 0, but an artifact was not written");
 }
 
 void keep_results(const runtime::RunResult& result, const std::string& json,
                   const ArtifactDirectories& directories) {
-  if (!json.empty() && !write_all(STDOUT_FILENO, json + "\n")) return;
+  if (!json.empty()) print(json + "\n");
   keep_artifacts(result.artifacts, directories);
 }
 

@@ -52,4 +52,8 @@ int fail(int exit_code, const std::string& text) {
   return exit_code;
 }
 
+int fail_to_start(const std::string& text) {
+  return fail(text.starts_with("--") ? exit_usage : exit_own_failure, text);
+}
+
 }  // namespace server

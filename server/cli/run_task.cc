@@ -118,10 +118,7 @@ int report(const agent::TaskResult& result, const RunTaskOptions& options,
     text = plain_text(result.output);
     if (!text.empty() && !text.ends_with('\n') && ::isatty(STDOUT_FILENO) == 1) text += "\n";
   }
-  if (!write_all(STDOUT_FILENO, text)) {
-    const jail::Error error{jail::ErrorKind::kernel, "write output", errno, {}};
-    return fail(exit_own_failure, error.message());
-  }
+  if (const int failed = print(text); failed != 0) return failed;
   return result.success() ? 0 : exit_not_solved;
 }
 
@@ -173,7 +170,7 @@ int run_task(RunTaskOptions options, runtime::Environment environment) {
   }
   auto local = start_local_runner(options.host, std::move(environment),
                                   [&brief] { return brief->directories.remember_caller(); });
-  if (!local) return fail(exit_own_failure, local.error().message());
+  if (!local) return fail_to_start(local.error().message());
   complete_request(brief->request, options, local->config);
   runtime::Logger logger(
       {.level = runtime::LogLevel::warning, .format = local->config.log_format, .write = {}});

@@ -175,7 +175,7 @@ int serve(const ServeOptions& options, runtime::Environment environment,
                                 .environment = std::move(environment),
                                 .config_path = options.config_path,
                                 .check = runtime::check_exposure});
-  if (!started) return fail(exit_own_failure, started.error().message());
+  if (!started) return fail_to_start(started.error().message());
   Service& service = **started;
   const runtime::Config& config = service.start.config;
   auto agent = make_agent(config, service.start.environment, *service.runner,
