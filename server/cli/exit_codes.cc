@@ -42,7 +42,7 @@ int exit_code_of(const runtime::RunResult& result) noexcept {
     case runtime::Status::violation:
       return exit_signal_base + SIGSYS;
     case runtime::Status::cancelled:
-      break;
+      return exit_signal_base + SIGTERM;  // somebody else cancelled its job
   }
   return exit_own_failure;
 }

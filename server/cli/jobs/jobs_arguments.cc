@@ -99,13 +99,17 @@ void JobsCommands::define(CLI::App& app) {
   state.list = state.jobs->add_subcommand("list", "Show them, newest first; so does jobs alone");
   add_list_options(*state.list, raw);
   state.show = state.jobs->add_subcommand("show", "Show one, and how it ended");
-  state.show->add_option("id", raw.id, "The job's id, as list shows it")->type_name("ID");
+  state.show->add_option("id", raw.id, "The job's id, as list shows it, or its first 6 characters")
+      ->type_name("ID");
   state.show->add_flag("--json", raw.json, "Print what the server answers");
   state.cancel = state.jobs->add_subcommand("cancel", "End some that run");
-  state.cancel->add_option("ids", raw.ids, "Ids of jobs")->type_name("ID");
+  state.cancel->add_option("ids", raw.ids, "Ids of jobs, or their first 6 characters")
+      ->type_name("ID");
   state.jobs->footer(server_footer);
   state.logs = app.add_subcommand("logs", "Print what a job or a sandbox wrote");
-  state.logs->add_option("id", raw.id, "The id of a job, or the id or the name of a sandbox")
+  state.logs
+      ->add_option("id", raw.id,
+                   "The id of a job, or its first 6 characters, or the id or the name of a sandbox")
       ->type_name("ID");
   state.logs->add_flag("-f,--follow", raw.follow, "Go on until it ends");
   state.logs->add_option("--tail", raw.tail, "Begin with the latest N lines")
