@@ -259,6 +259,12 @@ int hangup_signal() {
   return is_heard ? SIGHUP : SIGTERM;
 }
 
+// An error of the template that was named, with the option before it.
+std::string in_template_option(const jail::Error& error, const std::string& template_name) {
+  const bool is_named = error.doing.starts_with("template " + template_name + ": ");
+  return (is_named ? "--" : "") + error.message();
+}
+
 int run(runtime::Runner& runner, asio::thread_pool& pool, const Program& program,
         runtime::RunRequest request, const ArtifactDirectories& directories,
         const LimitPlaces& places, ExecOptions::Mode mode) {
@@ -348,7 +354,7 @@ int exec(ExecOptions options, runtime::Environment environment) {
              .before_root_ends = [&directories] { return directories->remember_caller(); },
              .reads_all_of_dotenv = false,
              .may_have_own_users = !shows_files_of_host(*jail_file)});
-  if (!started) return fail(exit_own_failure, started.error().message());
+  if (!started) return fail_to_start(started.error().message());
   auto templates = templates_for(options, started->config);
   if (!templates) return fail(exit_usage, templates.error().message());
   const runtime::RequestRules rules = rules_for(*started, std::move(*templates));
@@ -373,11 +379,11 @@ int exec(ExecOptions options, runtime::Environment environment) {
   }
   limits.jail_file = *jail_file;
   const auto runner = runtime::Runner::create(pool.get_executor(), std::move(limits));
-  if (!runner) return fail(exit_own_failure, runner.error().message());
+  if (!runner) return fail_to_start(in_template_option(runner.error(), request.template_name));
   if (mode == ExecOptions::Mode::explain) {
     const auto plan = (*runner)->explain(request);
     if (!plan) return fail(exit_own_failure, plan.error().message());
-    return write_all(STDOUT_FILENO, *plan) ? 0 : exit_own_failure;
+    return print(*plan);
   }
   const LimitPlaces places = {
       .time = has_own_timeout ? std::string() : started->config.sandbox_timeout_place,

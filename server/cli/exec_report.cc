@@ -1,7 +1,5 @@
 #include "server/cli/exec_report.h"
 
-#include <unistd.h>
-
 #include <cstdint>
 #include <string>
 
@@ -41,13 +39,11 @@ void tell_network(const runtime::NetworkUse& use) {
   }
 }
 
-bool write_json(const std::string& json) {
-  return write_all(STDOUT_FILENO, json_for_standard_output(json) + "\n");
-}
+int print_json(const std::string& json) { return print(json_for_standard_output(json) + "\n"); }
 
 int report(const runtime::RunResult& result, const std::string& json) {
   if (!json.empty()) {
-    if (!write_json(json)) return exit_own_failure;
+    if (const int failed = print_json(json); failed != 0) return failed;
   } else if (const std::string fate = fate_text(result); !fate.empty()) {
     fail(0, fate);
   }
@@ -67,7 +63,7 @@ int report_run(const runtime::RunResult& result, const std::string& json,
 
 void keep_results(const runtime::RunResult& result, const std::string& json,
                   const ArtifactDirectories& directories) {
-  if (!json.empty() && !write_json(json)) return;
+  if (!json.empty()) print_json(json);
   keep_artifacts(result.artifacts, directories);
 }
 

@@ -1,11 +1,8 @@
 #include "server/cli/lessons.h"
 
-#include <unistd.h>
-
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/thread_pool.hpp>
 #include <boost/asio/use_future.hpp>
-#include <cstdio>
 #include <optional>
 #include <string>
 #include <utility>
@@ -75,7 +72,7 @@ int list(runtime::LessonParts parts, asio::thread_pool& pool, LessonsOptions::Fo
     } else {
       for (const agent::Lesson& lesson : page.lessons) text += text_of(lesson);
     }
-    if (!write_all(STDOUT_FILENO, text)) return exit_own_failure;
+    if (const int failed = print(text); failed != 0) return failed;
     is_empty = is_empty && page.lessons.empty();
     query.cursor = page.next_cursor;
   } while (query.cursor);
@@ -87,8 +84,7 @@ int erase(runtime::LessonParts parts, asio::thread_pool& pool, const std::string
   const auto one = id.empty() ? std::nullopt : std::optional(id);
   const auto erased = wait_for(pool, runtime::erase_lessons(parts, {}, one));
   if (const auto* refusal = std::get_if<runtime::Refusal>(&erased)) return refused(*refusal);
-  std::printf("%llu erased\n", static_cast<unsigned long long>(std::get<std::uint64_t>(erased)));
-  return 0;
+  return print(std::to_string(std::get<std::uint64_t>(erased)) + " erased\n");
 }
 
 }  // namespace
@@ -101,7 +97,7 @@ int lessons(const LessonsOptions& options, runtime::Environment environment) {
   const auto config = runtime::load_config(sources);
   if (!config) return fail(exit_own_failure, config.error().message());
   if (const auto dropped = drop_privileges(options.user); !dropped) {
-    return fail(exit_own_failure, dropped.error().message());
+    return fail_to_start(dropped.error().message());
   }
   if (!config->lessons) return fail(exit_own_failure, "no lessons are kept: LESSONS is off");
   runtime::Logger logger(

@@ -190,7 +190,7 @@ int serve(const ServeOptions& options, runtime::Environment environment,
                                 .check = [&listener](const runtime::Config& config) {
                                   return take_address(config, listener);
                                 }});
-  if (!started) return fail(exit_own_failure, started.error().message());
+  if (!started) return fail_to_start(started.error().message());
   Service& service = **started;
   const runtime::Config& config = service.start.config;
   auto agent = make_agent(config, service.start.environment, *service.runner,

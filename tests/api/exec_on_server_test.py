@@ -170,7 +170,7 @@ class Live(OnServer):
         self.read_until(process.stdout.fileno(), b"now\n")
         self.assertEqual(202, self.client.send("DELETE", f"/jobs/{self.the_running_job()}").status)
         _, error = process.communicate(timeout=time_scale.scaled(20))
-        self.assertEqual(125, process.returncode)
+        self.assertEqual(143, process.returncode)
         self.assertRegex(error.decode(), r"\Aagent-sandbox: [^\n]*cancelled[^\n]*\n\Z")
 
     def test_nobody_reads(self):

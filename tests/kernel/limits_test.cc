@@ -188,6 +188,27 @@ time.sleep(20)
   EXPECT_EQ(outcome.report.ended, Ended::out_of_memory);
 }
 
+// All together they would be more than the limit.
+TEST(Limits, EpollWatchesThatAreGoneDoNotCount) {
+  const Outcome outcome =
+      run_python(R"(
+import os, select
+instance = select.epoll()
+watched = [os.eventfd(0) for _ in range(500)]
+for _ in range(180):
+    for one in watched: instance.register(one, select.EPOLLIN)
+    for one in watched: instance.unregister(one)
+print("ok")
+)",
+                 [](jail::JailSpec& spec) {
+                   spec.limits.memory_bytes = 24u << 20;
+                   spec.limits.wall = scaled(seconds(60));
+                   spec.limits.cpu = scaled(seconds(60));
+                 });
+  EXPECT_EQ(outcome.out, "ok\n") << outcome.err;
+  EXPECT_EQ(outcome.report.ended, Ended::exited);
+}
+
 TEST(Limits, MoreAnonymousSharedMemoryThanTheLimitIsTheProgramsOwnError) {
   const Outcome outcome =
       run_python("import mmap\nmmap.mmap(-1, 200 << 20)",

@@ -113,6 +113,25 @@ class MappingReader {
   Prefix named_{named_shared};
 };
 
+// Adds to `count` the number of lines that begin with this letter.
+bool count_lines(int directory, const char* path, char first, const Budget& budget,
+                 std::uint64_t& count) {
+  const long fd = open_to_read(directory, path);
+  if (fd < 0) return false;
+  char buffer[4096];
+  bool is_at_start = true;
+  long got = 0;
+  while (!budget.is_spent() &&
+         (got = raw::call(SYS_read, fd, raw::address(buffer), sizeof buffer)) > 0) {
+    for (long i = 0; i < got; ++i) {
+      if (is_at_start && buffer[i] == first) ++count;
+      is_at_start = buffer[i] == '\n';
+    }
+  }
+  raw::call(SYS_close, fd);
+  return got == 0;
+}
+
 }  // namespace
 
 Path joined(std::initializer_list<const char*> parts) {
@@ -272,7 +291,6 @@ bool read_descriptors(int proc, const char* process, const Budget& budget, Descr
     char target[sizeof epoll_instance] = {};
     raw::call(SYS_readlinkat, descriptors, raw::address(name), raw::address(target),
               sizeof target - 1);
-    if (begins_with(target, epoll_instance)) ++found.epolls;
     if (begins_with(target, file_of_proc)) ++found.proc_files;
     if (begins_with(target, socket)) {
       ++found.sockets;
@@ -288,6 +306,43 @@ bool read_descriptors(int proc, const char* process, const Budget& budget, Descr
   raw::call(SYS_close, descriptors);
   out = found;
   return is_in_time;
+}
+
+bool count_watches(int proc, const char* process, const Budget& budget, std::uint64_t& out) {
+  const long descriptors = raw::call(SYS_openat, proc, raw::address(joined({process, "/fd"}).text),
+                                     O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (descriptors < 0) return false;
+  NumberedEntries entries(static_cast<int>(descriptors));
+  const char* name = nullptr;
+  std::uint64_t number = 0;
+  std::uint64_t count = 0;
+  bool is_read = true;
+  while (is_read && entries.next(name, number)) {
+    char target[sizeof epoll_instance] = {};
+    raw::call(SYS_readlinkat, descriptors, raw::address(name), raw::address(target),
+              sizeof target - 1);
+    if (begins_with(target, epoll_instance)) {
+      is_read = count_lines(proc, joined({process, "/fdinfo/", name}).text, 't', budget, count);
+    }
+  }
+  raw::call(SYS_close, descriptors);
+  out = count;
+  return is_read && !budget.is_spent();
+}
+
+bool may_listen(int proc) {
+  Text text;
+  if (!read_text(proc, "1/net/unix", text)) return true;
+  // The fourth field of a line is the socket's flags; this is __SO_ACCEPTCON.
+  constexpr char listens[] = "00010000";
+  std::size_t read = 0;
+  int field = 0;
+  for (const char* p = text.bytes; *p != '\0'; ++p, ++read) {
+    if (*p == ' ') ++field;
+    if (*p == '\n') field = 0;
+    if (*p == ' ' && field == 3 && begins_with(p + 1, listens)) return true;
+  }
+  return read + 1 >= sizeof text.bytes;
 }
 
 NumberedEntries::NumberedEntries(int directory) : directory_(directory) {

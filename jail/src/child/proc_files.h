@@ -91,7 +91,6 @@ bool count_mappings(int proc, const char* process, std::uint64_t most, const Bud
 
 // The descriptors behind which the kernel may keep more than a pipe.
 struct Descriptors {
-  std::uint64_t epolls = 0;
   std::uint64_t proc_files = 0;
   std::uint64_t sockets = 0;
   std::uint64_t in_flight = 0;  // descriptors queued in the process's Unix sockets
@@ -99,6 +98,13 @@ struct Descriptors {
 
 // Returns false as above.
 bool read_descriptors(int proc, const char* process, const Budget& budget, Descriptors& out);
+
+// Counts the watches of all epoll instances that the process has open. Returns false as above.
+bool count_watches(int proc, const char* process, const Budget& budget, std::uint64_t& out);
+
+// Returns whether a Unix socket of init's network listens, or may listen: where there are many, not
+// all are looked at.
+bool may_listen(int proc);
 
 // The entries of a directory whose names are numbers.
 class NumberedEntries {

@@ -40,12 +40,12 @@ constexpr std::uint64_t mapped_bytes_of_a_table_byte = 512;
 constexpr std::uint64_t bytes_of_a_descriptor = 4u << 10;
 constexpr std::uint64_t free_places = 64;
 constexpr std::uint64_t max_of_a_kernel = 1u << 30;
-// An epoll instance may watch every descriptor of its process.
-constexpr std::uint64_t bytes_of_a_watch = 224;
 // An open file of /proc keeps a buffer as long as its longest line or, where it is one piece of
-// text, as long as all of it: fdinfo has a line for each lock on a file. A line of maps may write
-// each letter of a path as four, and the buffer doubles until the line fits.
+// text, as long as all of it: fdinfo has a line for each lock on a file and for each watch of an
+// epoll instance. A line of maps may write each letter of a path as four, and the buffer doubles
+// until the line fits.
 constexpr std::uint64_t bytes_of_text = 1u << 20;
+constexpr std::uint64_t bytes_of_text_of_a_watch = std::uint64_t{2} * 112;
 constexpr std::uint64_t bytes_of_a_name = std::uint64_t{2} * 4 * 256;
 // For a file of a tmpfs: its inode and its entry in a directory, with the longest name.
 constexpr std::uint64_t bytes_of_an_inode = 1700;
@@ -199,14 +199,12 @@ void Watch::find_memory(Process& process, ProcessStat& stat) const {
 
 // A path may lead through all of them.
 std::uint64_t Watch::bytes_of_a_proc_file() const {
-  return bytes_of_text + inodes_ * bytes_of_a_name;
+  return larger(bytes_of_text, max_watches_ * bytes_of_text_of_a_watch) + inodes_ * bytes_of_a_name;
 }
 
 // The most that the kernel keeps for this many places for descriptors.
 std::uint64_t Watch::bytes_of_places(std::uint64_t places) const {
-  const std::uint64_t watches = places * (places / 2) * bytes_of_a_watch;
-  return beyond(places, free_places) * bytes_of_a_descriptor +
-         larger(watches, places * bytes_of_a_proc_file());
+  return beyond(places, free_places) * bytes_of_a_descriptor + places * bytes_of_a_proc_file();
 }
 
 bool Watch::is_large(const ProcessStat& stat, std::uint64_t memory_limit) const {
@@ -231,10 +229,8 @@ bool Watch::count_descriptors(const Process& process, std::uint64_t places,
     return true;
   }
   counts.has_sockets = found.sockets > 0;
-  counts.descriptor_bytes =
-      beyond(places, free_places) * bytes_of_a_descriptor +
-      found.epolls * places * bytes_of_a_watch + found.proc_files * bytes_of_a_proc_file() +
-      found.in_flight * larger(max_places_ * bytes_of_a_watch, bytes_of_a_proc_file());
+  counts.descriptor_bytes = beyond(places, free_places) * bytes_of_a_descriptor +
+                            (found.proc_files + found.in_flight) * bytes_of_a_proc_file();
   return true;
 }
 
@@ -367,7 +363,8 @@ Watch::Statuses Watch::read_statuses() {
 }
 
 std::uint64_t Watch::least(const Statuses& all) const {
-  return files_ + sockets_now_ + kernel_ + larger(beyond(all.largest, inherited_), all.own);
+  return files_ + sockets_now_ + bytes_of_watches() + kernel_ +
+         larger(beyond(all.largest, inherited_), all.own);
 }
 
 void Watch::note_inherited() {
@@ -423,7 +420,7 @@ WatchedUsage Watch::glance(std::uint64_t memory_limit, std::uint64_t reaped_ns) 
   sockets_now_ = sockets_.measure(proc_);
   const Statuses all = read_statuses();
   usage.memory.least = least(all);
-  usage.memory.pages = usage.memory.least - kernel_ - sockets_now_;
+  usage.memory.pages = usage.memory.least - kernel_ - sockets_now_ - bytes_of_watches();
   usage.is_rough = !kernel_is_counted_;
   return usage;
 }
@@ -446,7 +443,9 @@ WatchedUsage Watch::measure(std::uint64_t memory_limit, std::uint64_t reaped_ns)
   std::uint64_t mappings = bytes_of_mappings(all.mappings_bound, known_.generations());
   // Mapped files of the tmpfs are in both figures, so the larger one stands for both.
   const std::uint64_t pages = statuses.anonymous + larger(statuses.other, files_);
-  const auto most = [&] { return pages + sockets_now_ + fixed + descriptors + mappings; };
+  const auto most = [&] {
+    return pages + sockets_now_ + bytes_of_watches() + fixed + descriptors + mappings;
+  };
   kernel_is_counted_ = most() > memory_limit;
   // Most programs have far fewer descriptors than places for them, and far fewer mappings than
   // pages in their address space.
@@ -491,7 +490,7 @@ bool Watch::is_dear(int pid) {
 std::uint64_t Watch::walk(std::uint64_t memory_limit) {
   const Budget budget(budget_of_a_walk_ns, now_ns);
   const int before = walked_until_;
-  std::uint64_t all = files_ + sockets_now_ + kernel_;
+  std::uint64_t all = files_ + sockets_now_ + bytes_of_watches() + kernel_;
   walk_from(before + 1, last_process, memory_limit, budget, all);
   walk_from(0, before, memory_limit, budget, all);
   return all;

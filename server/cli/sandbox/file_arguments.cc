@@ -79,7 +79,7 @@ void define_url(CLI::App& command, RawSandboxArguments& raw) {
   add_id(command, raw);
   command.add_option("path", raw.path, "Of a file")->type_name("PATH");
   command.add_flag("--write", raw.writes, "To write the file by PUT, in place of reading it");
-  add_number(command, "--expires", raw.seconds, "S",
+  add_number(command, "--expires", raw.seconds, "SECONDS",
              *runtime::find_field(runtime::file_url_fields(), "expires_in_seconds"),
              "Seconds until it opens nothing any more [3600]");
   add_json(command, raw);

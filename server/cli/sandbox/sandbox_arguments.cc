@@ -36,10 +36,7 @@ const runtime::Field& member_of(std::string_view name) {
   return *runtime::find_field(runtime::sandbox_fields(), name);
 }
 
-// The check that a word is one of those that `field` has.
-CLI::IsMember one_of(const runtime::Field& field) {
-  return CLI::IsMember(field.words(rules_of_any_server()));
-}
+CLI::Validator one_of(const runtime::Field& field) { return word_of(field, rules_of_any_server()); }
 
 std::optional<std::pair<std::string, std::string>> parted(const std::string& entry) {
   const std::size_t equals = entry.find('=');
@@ -52,6 +49,9 @@ std::optional<Finished> read_texts(const char* option, const std::vector<std::st
   for (const std::string& entry : entries) {
     auto text = parted(entry);
     if (!text) return usage(std::string(option) + " " + entry + ": expected NAME=VALUE");
+    if (option == std::string_view("--env") && !is_variable_name(text->first)) {
+      return usage("--env " + runtime::json::quoted(entry, 64) + ": expected NAME without blanks");
+    }
     if (!runtime::json::is_utf8(entry)) return usage(std::string(option) + not_utf8);
     texts.push_back(std::move(*text));
   }
@@ -59,8 +59,9 @@ std::optional<Finished> read_texts(const char* option, const std::vector<std::st
 }
 
 void define_create(CLI::App& command, RawSandboxArguments& raw) {
-  command.add_option("--name", raw.name, "A name to use in place of its id")->type_name("N");
-  command.add_option("--template", raw.template_name, "Its root and policy [none]")->type_name("T");
+  command.add_option("--name", raw.name, "A name to use in place of its id")->type_name("NAME");
+  command.add_option("--template", raw.template_name, "Its root and policy [none]")
+      ->type_name("NAME");
   add_many(command, "--env", raw.env, "NAME=VALUE", "A variable for every process; may repeat");
   command.add_option("--workdir", raw.working_directory, "Where processes start [/workspace]")
       ->type_name("DIR");
@@ -70,9 +71,9 @@ void define_create(CLI::App& command, RawSandboxArguments& raw) {
              "Processes and threads at once [128]");
   add_number(command, "--disk", raw.disk, "MB", limit_of("disk_mb"),
              "For /workspace and /tmp, each [64]");
-  add_number(command, "--timeout", raw.lifetime, "S", member_of("timeout_seconds"),
+  add_number(command, "--timeout", raw.lifetime, "SECONDS", member_of("timeout_seconds"),
              "Seconds that it lives [3600]");
-  add_number(command, "--idle", raw.idle, "S", member_of("idle_seconds"),
+  add_number(command, "--idle", raw.idle, "SECONDS", member_of("idle_seconds"),
              "End it after so many seconds without a process or a request");
   command.add_option("--on-timeout", raw.on_timeout, "delete, or pause it in place of ending it")
       ->type_name("WHAT")
@@ -146,9 +147,9 @@ void define_exec(CLI::App& command, RawSandboxArguments& raw) {
   add_id(command, raw);
   add_env_and_directory(command, raw);
   command.add_option("--timeout", raw.timeout, "Seconds until it is ended [the sandbox's end]")
-      ->type_name("S")
-      ->check(within(*runtime::find_field(runtime::process_fields(), "timeout_seconds")))
-      ->transform(in_seconds());
+      ->type_name("SECONDS")
+      ->transform(number_of(*runtime::find_field(runtime::process_fields(), "timeout_seconds"), {},
+                            Unit::time));
   command.add_flag("--background", raw.background, "Print its pid and leave it running");
   command.add_flag("--json", raw.json, "Print how it ended, and its output, as JSON");
   command.footer(
@@ -248,11 +249,14 @@ Parsed parsed_kill(const CLI::App& command, const RawSandboxArguments& raw) {
   return KillOptions{.id = raw.id, .pid = raw.pid, .signal = signal, .group = raw.group};
 }
 
+constexpr runtime::Field ports = {
+    .name = "port", .type = runtime::Field::Type::integer, .min = 1, .max = 65'535};
+
 void define_port(CLI::App& command, RawSandboxArguments& raw) {
   add_id(command, raw);
   command.add_option("port", raw.port, "That a server in it listens on")
       ->type_name("PORT")
-      ->check(CLI::Range(1u, 65'535u));
+      ->transform(number_of(ports));
   command.footer("Whoever has the address can use the port: the sandbox's access token is in it.");
 }
 
@@ -277,9 +281,9 @@ void define_change(CLI::App& command, RawSandboxArguments& raw) {
   add_many(command, "--allow", raw.allow, "HOST:PORT",
            "Let it reach HOST:PORT in place of what it may now; may repeat");
   command.add_flag("--no-network", raw.no_network, "Let it reach nothing");
-  add_number(command, "--timeout", raw.lifetime, "S", member_of("timeout_seconds"),
+  add_number(command, "--timeout", raw.lifetime, "SECONDS", member_of("timeout_seconds"),
              "Seconds that it lives, from now on");
-  add_number(command, "--idle", raw.idle, "S", member_of("idle_seconds"),
+  add_number(command, "--idle", raw.idle, "SECONDS", member_of("idle_seconds"),
              "End it after so many seconds without a process or a request");
   add_json(command, raw);
 }
@@ -351,6 +355,7 @@ SandboxCommands::~SandboxCommands() = default;
 
 void SandboxCommands::define(CLI::App& app) {
   state_->whole = app.add_subcommand("sandbox", "Sandboxes that live on a server");
+  state_->whole->require_subcommand(0, 1);  // a word behind it may be called as another is
   for (const Row& row : rows) {
     CLI::App* const command = state_->whole->add_subcommand(row.name, row.description);
     row.define(*command, state_->raw);

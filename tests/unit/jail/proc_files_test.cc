@@ -5,9 +5,11 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/epoll.h>
+#include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -114,11 +116,37 @@ TEST_F(ProcFiles, PrivateMemoryIsNotSharedWhateverItIsCalled) {
   ::munmap(block, page);
 }
 
-TEST_F(ProcFiles, EpollInstancesAreCounted) {
-  const std::uint64_t before = descriptors().epolls;
+TEST_F(ProcFiles, EpollWatchesAreCounted) {
+  const auto watches = [&] {
+    std::uint64_t count = 0;
+    EXPECT_TRUE(count_watches(proc_.get(), "self", ample_, count));
+    return count;
+  };
+  const std::uint64_t before = watches();
   const Fd one(::epoll_create1(EPOLL_CLOEXEC));
   const Fd two(::epoll_create1(EPOLL_CLOEXEC));
-  EXPECT_EQ(descriptors().epolls, before + 2);
+  EXPECT_EQ(watches(), before);
+  // Watches of one file under many numbers, none of which is open any more.
+  const Fd watched(::eventfd(0, EFD_CLOEXEC));
+  const int number = ::fcntl(watched.get(), F_DUPFD_CLOEXEC, 100);
+  ASSERT_GE(number, 100);
+  constexpr int many = 150;  // more than fit into what is read at once
+  for (int i = 0; i < many; ++i) {
+    ASSERT_EQ(::dup3(watched.get(), number + i, O_CLOEXEC), number + i);
+    epoll_event event{};
+    ASSERT_EQ(::epoll_ctl(two.get(), EPOLL_CTL_ADD, number + i, &event), 0);
+    ::close(number + i);
+  }
+  EXPECT_EQ(watches(), before + many);
+}
+
+TEST_F(ProcFiles, UnixSocketsThatListenAreFound) {
+  const Fd socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  ASSERT_EQ(::bind(socket.get(), reinterpret_cast<sockaddr*>(&address), sizeof(sa_family_t)), 0);
+  ASSERT_EQ(::listen(socket.get(), 1), 0);
+  EXPECT_TRUE(may_listen(proc_.get()));
 }
 
 TEST_F(ProcFiles, OpenFilesOfProcAreCounted) {
@@ -160,6 +188,8 @@ TEST_F(ProcFiles, ReadingEndsWithItsBudget) {
   Descriptors found;
   EXPECT_FALSE(read_mappings(proc_.get(), "self", ~std::uint64_t{0}, spent, mappings));
   EXPECT_FALSE(read_descriptors(proc_.get(), "self", spent, found));
+  std::uint64_t count = 0;
+  EXPECT_FALSE(count_watches(proc_.get(), "self", spent, count));
 }
 
 TEST_F(ProcFiles, AThreadHasADirectoryOfItsOwn) {

@@ -62,8 +62,9 @@ TEST(JobsArguments, LogsTakesTheIdOfAnything) {
 
 TEST(JobsArguments, MistakesAreNamed) {
   const std::pair<Words, const char*> cases[] = {
-      {{"jobs", "--status", "done"}, "--status"},
-      {{"jobs", "--limit", "0"}, "--limit"},
+      {{"jobs", "--status", "foo"}, "--status: expected one of running, "},
+      {{"jobs", "--status", "foo"}, ", not \"foo\"\n"},
+      {{"jobs", "--limit", "0"}, "--limit: expected an integer 1 .. 10000\n"},
       {{"jobs", "--limit", "3", "show", "a"}, "--limit is for jobs list"},
       {{"jobs", "--status", "error", "cancel", "a"}, "--status is for jobs list"},
       {{"jobs", "show"}, "jobs show: expected the ID of a job"},

@@ -163,6 +163,11 @@ TEST(SandboxArguments, Change) {
   EXPECT_FALSE(parsed_as<ChangeOptions>({"change", "box", "--idle", "5"}).allow);
 }
 
+TEST(SandboxArguments, ASandboxMayBeCalledAsASubcommandIs) {
+  EXPECT_EQ(parsed_as<GetOptions>({"get", "list"}).id, "list");
+  EXPECT_THAT(parsed_as<DeleteOptions>({"delete", "exec", "get"}).ids, ElementsAre("exec", "get"));
+}
+
 TEST(SandboxArguments, SignalsByNameAndNumber) {
   EXPECT_EQ(parsed_as<KillOptions>({"kill", "box", "7"}).signal, SIGTERM);
   EXPECT_EQ(parsed_as<KillOptions>({"kill", "box", "7", "--signal", "KILL"}).signal, SIGKILL);
@@ -181,9 +186,12 @@ TEST(SandboxArguments, MistakesAreUsageErrorsThatNameTheWord) {
       {{"create", "--processes", "0"}, "--processes"},
       {{"create", "--timeout", "2592001"}, "--timeout"},
       {{"create", "--idle", "-1"}, "--idle"},
+      {{"create", "--idle", "1.5"}, "--idle: expected an integer 1 .. 86400 in seconds, or"},
+      {{"create", "--memory", "9999999"}, "--memory: expected an integer 32 .. 1048576 in MB"},
+      {{"create", "--env", "A B=c"}, "--env \"A B=c\": expected NAME without blanks"},
       {{"create", "--idle", "86401"}, "--idle"},
       {{"create", "--disk", "1025"}, "--disk"},
-      {{"create", "--on-timeout", "end"}, "--on-timeout"},
+      {{"create", "--on-timeout", "end"}, "--on-timeout: expected "},
       {{"renew", "box", "2592001"}, "seconds: "},
       {{"change", "box", "--timeout", "2592001"}, "--timeout"},
       {{"exec", "box", "--timeout", "86401", "--", "x"}, "--timeout"},
