@@ -147,9 +147,9 @@ int serve_with(Service& service, Listener listener, const std::optional<std::str
   const auto first = workers.executors().front();
   HttpServer http(workers.executors(), options, api, logger);
   if (const auto path = runtime::unix_path(config.api_host)) {
-    auto listening = listen_unix(*path, config.api_socket_mode);
-    if (!listening) return fail(exit_own_failure, listening.error().message());
-    listener = std::move(*listening);
+    auto made = listen_unix(*path, config.api_socket_mode);
+    if (!made) return fail(exit_own_failure, made.error().message());
+    listener = std::move(*made);
   }
   const std::string place = place_of(config.api_host, listener.port);
   http.listen(std::move(listener));
