@@ -29,6 +29,7 @@
 #include "server/cli/exec_terminal.h"
 #include "server/cli/exit_codes.h"
 #include "server/cli/interrupt.h"
+#include "server/cli/read_files.h"
 #include "server/cli/run_once.h"
 #include "server/cli/start.h"
 #include "server/cli/write_all.h"
@@ -74,7 +75,9 @@ struct Program {
 };
 
 jail::Result<Program> read_program(const ExecOptions& options) {
-  if (options.code) return Program{.code = *options.code};
+  if (options.code) {
+    return Program{.code = *options.code, .input_fd = options.reads_input ? STDIN_FILENO : -1};
+  }
   if (options.file.empty()) {
     const char* const code =
         interactive_program(options.language.value_or(runtime::Language::python));
@@ -88,7 +91,8 @@ jail::Result<Program> read_program(const ExecOptions& options) {
                   ? runtime::read_text(STDIN_FILENO, "standard input", runtime::max_code_bytes)
                   : runtime::read_text_file(options.file, runtime::max_code_bytes);
   if (!code) return code.error();
-  return Program{.code = std::move(*code), .input_fd = from_input ? -1 : STDIN_FILENO};
+  const bool has_input = !from_input && options.reads_input;
+  return Program{.code = std::move(*code), .input_fd = has_input ? STDIN_FILENO : -1};
 }
 
 // A file says its language by its name or its first line. What is typed, or comes by standard
@@ -134,9 +138,10 @@ void pass_terminal_name(ExecOptions& options, const runtime::Environment& enviro
   if (name != environment.end()) options.env.emplace(options.env.begin(), "TERM", name->second);
 }
 
-// The name that the program's file has here, where its jail can have one of that name too; else
-// empty.
-std::string file_name_for(const ExecOptions& options) {
+// The name that the program's file has here, where its jail can have one of that name beside
+// `files`; else empty.
+std::string file_name_for(const ExecOptions& options,
+                          const std::vector<runtime::InputFile>& files) {
   constexpr std::string_view plain =
       "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
   constexpr std::size_t max_bytes = 128;
@@ -146,8 +151,8 @@ std::string file_name_for(const ExecOptions& options) {
                         name.find_first_not_of(plain) == name.npos && name.front() != '.' &&
                         name.front() != '-';
   // A caller who brings another file of that name means that one.
-  const bool is_taken = std::ranges::any_of(
-      options.program.files, [&](const FileOption& file) { return file.destination == name; });
+  const bool is_taken =
+      std::ranges::any_of(files, [&](const auto& file) { return file.path == name; });
   return is_plain && !is_taken ? name : std::string();
 }
 
@@ -178,12 +183,14 @@ jail::Network network_of(const ExecOptions& options, const SharedJailFile& jail_
 }
 
 runtime::RunRequest request_of(ExecOptions options, runtime::Language language, std::string code,
+                               std::vector<runtime::InputFile> files,
                                const SharedJailFile& jail_file,
                                const runtime::RequestRules& rules) {
   runtime::RunRequest request = runtime::default_program(rules);
   request.language = language;
   request.code = std::move(code);
-  request.file_name = file_name_for(options);
+  request.file_name = file_name_for(options, files);
+  request.files = std::move(files);
   request.template_name = options.template_name;
   request.args = std::move(options.args);
   // What the command line says comes later and so counts.
@@ -196,6 +203,8 @@ runtime::RunRequest request_of(ExecOptions options, runtime::Language language, 
   request.timeout = options.program.timeout.value_or(usual);
   if (options.has_terminal) request.terminal = own_terminal_size();
   request.memory_limit_mb = options.program.memory_limit_mb.value_or(request.memory_limit_mb);
+  request.max_processes = options.max_processes;
+  request.disk_limit_mb = options.disk_limit_mb;
   return request;
 }
 
@@ -330,9 +339,8 @@ int exec(ExecOptions options, runtime::Environment environment) {
   if (!templates) return fail(exit_usage, templates.error().message());
   const runtime::RequestRules rules = rules_for(*started, std::move(*templates));
   const ExecOptions::Mode mode = options.mode;
-  auto request =
-      request_of(std::move(options), *language, std::move(program->code), *jail_file, rules);
-  request.files = std::move(*files);
+  auto request = request_of(std::move(options), *language, std::move(program->code),
+                            std::move(*files), *jail_file, rules);
   if (const auto refusal = runtime::check_program(request, rules)) {
     return fail(exit_usage, in_options(*refusal));
   }

@@ -73,8 +73,9 @@ TEST(Arguments, AServerTakesNothingThatIsAboutAJailOnThisHost) {
   EXPECT_EQ(exec_of({"exec", "-c", "x"}).server, "");
   EXPECT_THAT(finished_of({"exec", "-c", "x", "--server", ""}).error, HasSubstr("expected a URL"));
   const std::vector<std::string> cases[] = {
-      {"--jail", "a"}, {"--explain"},        {"--cgroup", "none"}, {"--user", "me"},
-      {"--tty"},       {"--require-cgroup"}, {"--rootfs", "host"}};
+      {"--jail", "a"},      {"--explain"},   {"--cgroup", "none"},
+      {"--user", "me"},     {"--tty"},       {"--require-cgroup"},
+      {"--rootfs", "host"}, {"--disk", "8"}, {"--processes", "8"}};
   for (const auto& words : cases) {
     std::vector<std::string> args = {"exec", "-c", "x", "--server", "http://a:1"};
     args.insert(args.end(), words.begin(), words.end());
@@ -95,6 +96,24 @@ TEST(Arguments, FilesAndArtifactsArePartedAtTheLastColon) {
   ASSERT_EQ(options.artifacts.wanted.size(), 1u);
   EXPECT_EQ(options.artifacts.wanted[0].glob, "*:x");
   EXPECT_EQ(options.artifacts.wanted[0].directory, "out");
+}
+
+TEST(Arguments, ADirectoryMayBeTypedWithASlash) {
+  const ExecOptions options =
+      exec_of({"exec", "--file", "a/dir/", "--file", "lib/:x/", "--file", ".", "p.py"});
+  ASSERT_EQ(options.program.files.size(), 3u);
+  EXPECT_EQ(options.program.files[0].destination, "dir");
+  EXPECT_EQ(options.program.files[1].destination, "x");
+  EXPECT_EQ(options.program.files[2].destination, ".");
+}
+
+TEST(Arguments, ExecTakesLimitsAndLeavesStandardInputAlone) {
+  ExecOptions options = exec_of({"exec", "p.py"});
+  EXPECT_TRUE(options.reads_input && !options.max_processes && !options.disk_limit_mb);
+  options = exec_of({"exec", "-n", "--processes", "8", "--disk", "1g", "p.py"});
+  EXPECT_FALSE(options.reads_input);
+  EXPECT_EQ(options.max_processes, 8u);
+  EXPECT_EQ(options.disk_limit_mb, 1024u);
 }
 
 TEST(Arguments, WhatLooksLikeAnOptionCanBeCodeAndTheDashIsAFile) {
@@ -170,7 +189,12 @@ TEST(Arguments, MistakesAreUsageErrorsThatNameTheWord) {
       {{"exec", "-c", "x", "--allow", "https://example.org:8443/"}, "write example.org:8443"},
       {{"exec", "-c", "x", "--env", "=b"}, "--env"},
       {{"exec", "-c", "x", "--file", ":x"}, "SRC:DEST"},
-      {{"exec", "-c", "x", "--file", "dir/"}, "SRC:DEST"},
+      {{"exec", "-c", "x", "--file", "a:"}, "SRC:DEST"},
+      {{"exec", "-c", "x", "--processes", "0"}, "--processes: expected an integer 1 .. "},
+      {{"exec", "-c", "x", "--disk", "2g"}, "--disk: expected an integer 1 .. 1024 in MB"},
+      {{"exec", "-n", "-"}, "--no-stdin: the program itself comes by standard input"},
+      {{"exec", "-n", "-t", "a.py"}, "--tty and --no-stdin exclude each other"},
+      {{"exec", "-ni", "a.py"}, "--interactive and --no-stdin exclude each other"},
       {{"exec", "-c", "x", "--artifact", "*.png"}, "GLOB:DIR"},
       {{"exec", "-c", "x", "--artifact", "*.png:"}, "GLOB:DIR"},
       {{"exec", "-c", "x", "--artifact", "/etc/*:."}, "relative"},
