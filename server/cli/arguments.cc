@@ -5,7 +5,6 @@
 #include <sstream>
 #include <utility>
 
-#include "jail/egress.h"
 #include "runtime/json/writer.h"
 #include "runtime/sandbox/language.h"
 #include "runtime/service/request_fields.h"
@@ -225,11 +224,7 @@ Command exec_options(const Commands& commands, std::vector<std::string> args) {
     }
   }
   if (auto mistake = read_artifact_arguments(raw.artifacts, options.artifacts)) return *mistake;
-  for (const std::string& rule : raw.allow) {
-    if (const auto checked = jail::check_egress_rule(rule); !checked) {
-      return usage("--allow " + rule + ": " + checked.error().doing);
-    }
-  }
+  if (auto mistake = check_allow(raw.allow)) return *mistake;
   options.allow = raw.allow;
   options.args = std::move(args);
   options.jail_file = raw.jail_file;

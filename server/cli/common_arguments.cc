@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "jail/collect.h"
+#include "jail/egress.h"
 #include "runtime/json/writer.h"
 #include "runtime/service/request_fields.h"
 #include "server/cli/exit_codes.h"
@@ -193,6 +194,18 @@ std::optional<Finished> read_artifact_arguments(const ArtifactArguments& raw,
     options.wanted.push_back({glob, entry.substr(colon + 1)});
   }
   options.overwrite = raw.overwrite;
+  return std::nullopt;
+}
+
+std::optional<Finished> check_allow(const std::vector<std::string>& rules) {
+  for (const std::string& rule : rules) {
+    const auto checked = jail::check_egress_rule(rule);
+    if (checked) continue;
+    // The rule stands behind the option already.
+    const std::string& doing = checked.error().doing;
+    const std::size_t end = doing.find("\": ");
+    return usage("--allow " + rule + ": " + (end == doing.npos ? doing : doing.substr(end + 3)));
+  }
   return std::nullopt;
 }
 

@@ -29,6 +29,7 @@
 #include "server/cli/exec_terminal.h"
 #include "server/cli/exit_codes.h"
 #include "server/cli/interrupt.h"
+#include "server/cli/option_words.h"
 #include "server/cli/read_files.h"
 #include "server/cli/run_once.h"
 #include "server/cli/start.h"
@@ -51,6 +52,7 @@ class Passthrough {
 
   void operator()(runtime::Stream stream, std::string_view bytes) {
     if (error_ != 0) return;
+    if (stream == runtime::Stream::standard_error) keep_tail(bytes);
     const bool is_out = stream == runtime::Stream::standard_output;
     const jail::Fd& own = is_out ? out_ : err_;
     const int fd = own.valid() ? own.get() : is_out ? STDOUT_FILENO : STDERR_FILENO;
@@ -59,10 +61,20 @@ class Passthrough {
     cancel_.request();
   }
 
+  // What came last on standard error.
+  const std::string& error_tail() const { return error_tail_; }
+
   // The errno of writing; 0 where there is none, or the run was cancelled.
   int error() const { return error_ == EINTR ? 0 : error_.load(); }
 
  private:
+  void keep_tail(std::string_view bytes) {
+    constexpr std::size_t most = 4096;
+    error_tail_ += bytes.substr(bytes.size() - std::min(bytes.size(), most));
+    if (error_tail_.size() > most) error_tail_.erase(0, error_tail_.size() - most);
+  }
+
+  std::string error_tail_;
   runtime::Cancel cancel_;
   const jail::Fd out_;
   const jail::Fd err_;
@@ -229,21 +241,6 @@ runtime::RequestRules rules_for(const Start& started, std::vector<runtime::Templ
   return rules;
 }
 
-// The refusal in the words of the command line, whose options stand for the fields.
-std::string in_options(const runtime::Refusal& refusal) {
-  constexpr std::pair<std::string_view, std::string_view> options[] = {
-      {"args, env: ", "the arguments and --env: "},
-      {"files: ", "--file: "},
-      {"language: ", "--language: "},
-      {"template: ", "--template: "}};
-  for (const auto& [field, option] : options) {
-    if (refusal.detail.starts_with(field)) {
-      return std::string(option) + refusal.detail.substr(field.size());
-    }
-  }
-  return refusal.detail;
-}
-
 // An error of the template that was named, with the option before it.
 std::string in_template_option(const jail::Error& error, const std::string& template_name) {
   const bool is_named = error.doing.starts_with("template " + template_name + ": ");
@@ -291,6 +288,7 @@ int run(runtime::Runner& runner, asio::thread_pool& pool, const Program& program
     const jail::Error error{jail::ErrorKind::kernel, "write output", passthrough->error(), {}};
     return fail(exit_own_failure, error.message());
   }
+  if (result->status == runtime::Status::error) tell_refused(passthrough->error_tail(), request);
   return report_run(*result, json, directories);
 }
 
@@ -342,7 +340,7 @@ int exec(ExecOptions options, runtime::Environment environment) {
   auto request = request_of(std::move(options), *language, std::move(program->code),
                             std::move(*files), *jail_file, rules);
   if (const auto refusal = runtime::check_program(request, rules)) {
-    return fail(exit_usage, in_options(*refusal));
+    return fail(exit_usage, in_options(refusal->detail));
   }
   asio::thread_pool pool(2);
   runtime::RunnerOptions limits = runner_options(*started);

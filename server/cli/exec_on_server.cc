@@ -12,6 +12,7 @@
 #include "runtime/service/old_answers.h"
 #include "server/cli/exec_report.h"
 #include "server/cli/exit_codes.h"
+#include "server/cli/option_words.h"
 #include "server/cli/sandbox/followed_events.h"
 #include "server/cli/sandbox/json_text.h"
 #include "server/cli/sandbox/server_client.h"
@@ -71,7 +72,8 @@ struct StreamedRun {
 StreamedRun stream(client::ServerClient& client, const std::string& request) {
   constexpr client::LastEvent last = {.type = "complete",
                                       .missing = "the server ended before the program did",
-                                      .refused = exit_own_failure};
+                                      .refused = exit_own_failure,
+                                      .in_words = in_options_for_server};
   client::Signals& signals = client.signals();
   StreamedRun ran;
   const auto take = [&](const client::FollowedEvent& event) {
@@ -93,7 +95,11 @@ StreamedRun stream(client::ServerClient& client, const std::string& request) {
 int run_whole(client::ServerClient& client, const std::string& request,
               const ArtifactDirectories& directories) {
   const auto answer = client.ask({.method = "POST", .path = "/execute", .body = request});
-  if (!answer) return client::fail(answer.error(), client.signals(), exit_own_failure);
+  if (!answer) {
+    jail::Error error = answer.error();
+    error.doing = in_options_for_server(error.doing);
+    return client::fail(error, client.signals(), exit_own_failure);
+  }
   const auto result = json::parse(*answer, "answer");
   if (!result || result->as_object() == nullptr) return client::fail_unreadable();
   return report_run(runtime::result_of_answer(*result), *answer, directories);

@@ -20,7 +20,7 @@ namespace {
 
 // As deep as a path of a program's file may be.
 constexpr std::size_t max_directories = 16;
-// Of what was left out, how much is told by name.
+// So much of what was left out is told by name.
 constexpr std::size_t max_told = 8;
 
 class InputReader {

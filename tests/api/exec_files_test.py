@@ -89,7 +89,15 @@ class Limits(Exec):
         code = "import sys\nfor place in '/workspace', '/tmp': open(place + '/a', 'wb').write(bytes(int(sys.argv[1]) << 20))"
         self.assertEqual((0, "", ""), self.run_it("--disk", "100", "--memory", "512", "-c", code, "--", "90"))
         status, _, said = self.run_it("--disk", "2", "-c", code, "--", "3")
-        self.assertEqual(1, status, said)
+        self.assertEqual((1, "agent-sandbox: where the program was refused space: /workspace and /tmp hold 2 MB each; --disk gives more, within --memory"),
+                         (status, said.splitlines()[-1]))
+
+    def test_a_program_that_is_refused_processes(self):
+        code = "import os, time\nwhile True:\n    if os.fork() == 0: time.sleep(30); os._exit(0)"
+        for options, most in (((), 128), (("--processes", "8"), 8)):
+            status, _, said = self.run_it(*options, "--timeout", str(time_scale.timeout(20)), "-c", code)
+            self.assertEqual((1, f"agent-sandbox: where the program was refused a process or thread: it may have {most} at once; --processes gives more"),
+                             (status, said.splitlines()[-1]))
 
 
 class Input(Exec):

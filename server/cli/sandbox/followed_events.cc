@@ -85,7 +85,11 @@ int follow(ServerClient& client, ServerRequest request, const LastEvent& last,
       std::move(request), {.on_body = [&](std::string_view bytes) { return reader.feed(bytes); }});
   const auto answer = client.finish(*call);
   if (reader.exit_code() != 0) return reader.exit_code();
-  if (!answer) return fail(answer.error(), client.signals(), last.refused);
+  if (!answer) {
+    jail::Error error = answer.error();
+    if (last.in_words != nullptr) error.doing = last.in_words(error.doing);
+    return fail(error, client.signals(), last.refused);
+  }
   if (reader.has_ended()) return 0;
   return server::fail(exit_own_failure, std::string(last.missing));
 }
