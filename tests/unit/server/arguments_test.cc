@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "server/cli/option_words.h"
+
 namespace server {
 namespace {
 
@@ -264,6 +266,14 @@ TEST(Arguments, AProgramHasAsManyArgumentsAsARequestMayHave) {
   EXPECT_THAT(finished_of(variables).error, HasSubstr("--env: expected a map of at most 256"));
   for (int count = 0; count < 65; ++count) globs.insert(globs.end(), {"--artifact", "*:d"});
   EXPECT_THAT(finished_of(globs).error, HasSubstr("--artifact: expected a list of at most 64"));
+}
+
+TEST(OptionWords, AFieldIsNamedByItsOption) {
+  EXPECT_EQ(in_options("files: expected at most 64 files"), "--file: expected at most 64 files");
+  EXPECT_EQ(in_options("the operator's text"), "the operator's text");
+  EXPECT_EQ(in_options_for_server("memory_limit_mb: expected an integer 32 .. 2048"),
+            "--memory: the server expects an integer 32 .. 2048");
+  EXPECT_EQ(in_options_for_server("code: expected a string"), "code: expected a string");
 }
 
 TEST(Arguments, HelpAndVersionSucceed) {
