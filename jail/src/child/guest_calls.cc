@@ -29,22 +29,14 @@ void tell_about_system(Notices& notices, Watch& watch, const Notice& notice) {
 
 void answer_call(Notices& notices, SharedMemory& shared, Watch& watch, const Notice& notice,
                  std::uint64_t memory_limit) {
-  switch (notice.kind) {
-    case NoticeKind::system_information:
-      tell_about_system(notices, watch, notice);
-      return;
-    case NoticeKind::shared_memory:
-      if (watch.count_shared(shared, notice.bytes, notice.thread, memory_limit)) break;
-      notices.refuse(notice, ENOMEM);
-      return;
-    case NoticeKind::epoll_watch:
-      if (watch.count_epoll_watch(notice.thread, memory_limit)) break;
-      notices.refuse(notice, ENOSPC);
-      return;
-    case NoticeKind::end:
-      break;
+  if (notice.kind == NoticeKind::system_information) {
+    tell_about_system(notices, watch, notice);
+  } else if (notice.kind == NoticeKind::shared_memory &&
+             !watch.count_shared(shared, notice.bytes, notice.thread, memory_limit)) {
+    notices.refuse(notice, ENOMEM);
+  } else {
+    notices.let_go(notice);
   }
-  notices.let_go(notice);
 }
 
 }  // namespace jail::child

@@ -10,7 +10,7 @@ namespace jail::child {
 
 // Answers a call, and lets an exit_group(2) go on. Shared memory is mapped where
 // Watch::count_shared() finds that it fits into `memory_limit`; `shared` is that of all processes
-// below the same listener. A watch is added where Watch::count_epoll_watch() finds the same.
+// below the same listener.
 //
 // Writing to the memory of a process waits while that process changes its mappings, which init must
 // not do. Where a process that calls sysinfo(2) has many, a child of init writes in its place; it

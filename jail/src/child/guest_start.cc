@@ -37,9 +37,8 @@ long map_command(int fd, long* slots) {
   return 0;
 }
 
-void start_guest(const wire::PlanHeader& plan, char* base, long* slots, MemoryCount count,
-                 int report) {
-  const long given = give_listener(report, count);
+void start_guest(const wire::PlanHeader& plan, char* base, long* slots, int report) {
+  const long given = give_listener(report);
   Failure failure{-1, static_cast<std::int32_t>(-given)};
   // Where this filter is not permitted, the plan's own filter is not permitted either, and that is
   // an error.

@@ -11,7 +11,6 @@
 #include "child/children.h"
 #include "child/notices.h"
 #include "child/raw_syscall.h"
-#include "child/watch.h"
 #include "child/wire.h"
 
 namespace jail::child {
@@ -43,16 +42,10 @@ long fork_guest(int& start_report, const Become& become) {
 // made the file and sealed it. Returns 0 or a negative errno.
 long map_command(int fd, long* slots);
 
-// Returns who counts the memory of what this order starts.
-constexpr MemoryCount count_of(const wire::Order& order) {
-  return order.memory_bytes == no_memory_limit ? MemoryCount::by_cgroup : MemoryCount::by_init;
-}
-
 // Runs the plan's guest list, which ends in execve. `report` first carries the listener of
 // notices.h, then the Failure of a call that failed. The end of `report` means that execve has
 // succeeded, since every descriptor but the streams is close-on-exec.
-[[noreturn]] void start_guest(const wire::PlanHeader& plan, char* base, long* slots,
-                              MemoryCount count, int report);
+[[noreturn]] void start_guest(const wire::PlanHeader& plan, char* base, long* slots, int report);
 
 // Reports the failure and ends the child.
 [[noreturn]] void fail_start(int report, const Failure& failure);

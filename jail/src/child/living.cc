@@ -394,7 +394,7 @@ class Living {
     lower_limit(base_, plan_.data_limit_offset, order.data_limit);
     lower_limit(base_, plan_.cpu_limit_offset, order.cpu_limit_s);
     const long mapped = map_command(fds[1], slots_);
-    if (mapped == 0) start_guest(plan_, base_, slots_, count_of(order_), report);
+    if (mapped == 0) start_guest(plan_, base_, slots_, report);
     fail_start(report, {-1, static_cast<std::int32_t>(-mapped)});
   }
 

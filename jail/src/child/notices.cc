@@ -5,7 +5,6 @@
 #include <linux/seccomp.h>
 #include <poll.h>
 #include <signal.h>
-#include <sys/epoll.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -28,33 +27,12 @@ constexpr std::uint64_t mark = 0x6a61696c20656e64;
 constexpr std::size_t marked = offsetof(seccomp_data, args) + sizeof(std::uint64_t);
 
 constexpr std::size_t flags = offsetof(seccomp_data, args) + 3 * sizeof(std::uint64_t);
-constexpr std::size_t epoll_operation = offsetof(seccomp_data, args) + sizeof(std::uint64_t);
 constexpr std::uint32_t kind_of_mapping = MAP_TYPE | MAP_ANONYMOUS;
 constexpr std::uint32_t shared_anonymous = MAP_SHARED | MAP_ANONYMOUS;
 
 // All other calls are left to the guest's own filter, whose verdict goes before this one wherever
 // it refuses, also for a call that has one of these numbers on another architecture.
 constexpr sock_filter waits[] = {
-    BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
-    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_exit_group, 0, 4),
-    BPF_STMT(BPF_LD | BPF_W | BPF_ABS, marked),
-    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, static_cast<std::uint32_t>(mark), 0, 11),
-    BPF_STMT(BPF_LD | BPF_W | BPF_ABS, marked + 4),
-    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, static_cast<std::uint32_t>(mark >> 32), 8, 9),
-    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_sysinfo, 7, 0),
-    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_epoll_ctl, 0, 2),
-    BPF_STMT(BPF_LD | BPF_W | BPF_ABS, epoll_operation),
-    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, EPOLL_CTL_ADD, 4, 5),
-    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_mmap, 0, 4),
-    BPF_STMT(BPF_LD | BPF_W | BPF_ABS, flags),
-    BPF_STMT(BPF_ALU | BPF_AND | BPF_K, kind_of_mapping),
-    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, shared_anonymous, 0, 1),
-    BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_USER_NOTIF),
-    BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
-};
-
-// The same without watches, which a cgroup counts.
-constexpr sock_filter waits_beside_cgroup[] = {
     BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
     BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_exit_group, 0, 4),
     BPF_STMT(BPF_LD | BPF_W | BPF_ABS, marked),
@@ -85,16 +63,8 @@ constexpr sock_filter refuses[] = {
 };
 
 NoticeKind kind_of(int call) {
-  switch (call) {
-    case SYS_exit_group:
-      return NoticeKind::end;
-    case SYS_mmap:
-      return NoticeKind::shared_memory;
-    case SYS_epoll_ctl:
-      return NoticeKind::epoll_watch;
-    default:
-      return NoticeKind::system_information;
-  }
+  if (call == SYS_exit_group) return NoticeKind::end;
+  return call == SYS_mmap ? NoticeKind::shared_memory : NoticeKind::system_information;
 }
 
 template <std::size_t size>
@@ -105,12 +75,10 @@ long load(const sock_filter (&filter)[size], long options) {
 
 }  // namespace
 
-long give_listener(int channel, MemoryCount count) {
+long give_listener(int channel) {
   // WAIT_KILLABLE_RECV keeps signals that stop and continue processes from waking the caller.
-  constexpr long options =
-      SECCOMP_FILTER_FLAG_NEW_LISTENER | SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV;
   const long listener =
-      count == MemoryCount::by_cgroup ? load(waits_beside_cgroup, options) : load(waits, options);
+      load(waits, SECCOMP_FILTER_FLAG_NEW_LISTENER | SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV);
   if (listener == -EBUSY) return load(refuses, 0);
   if (listener < 0) return listener;
   const wire::Listener message{wire::plan_magic};

@@ -7,10 +7,6 @@
 // so init counts it as it is made (watch.h). The arguments are in registers, so the kernel maps
 // exactly what init saw.
 //
-// epoll_ctl(2) that adds a watch: a watch outlives the number that it was added under, and an epoll
-// instance may be where no file of /proc shows it. So init counts watches as they are made, where
-// no cgroup does.
-//
 // sysinfo(2): the kernel counts the machine's processes, load and free memory, by which jails could
 // signal to each other. Init answers in its place.
 #pragma once
@@ -19,19 +15,16 @@
 
 namespace jail::child {
 
-enum class MemoryCount : std::uint8_t { by_init, by_cgroup };
-
 // Must be called by a guest before it runs anything: from here on these calls of this process, and
 // of all its descendants, wait for init. `channel` carries the descriptor that init listens to,
 // with one wire::Listener. Needs no_new_privs or CAP_SYS_ADMIN.
 //
 // A process has at most one such listener. Where something outside of the jail already has one for
 // this process, nothing is sent. Init then learns of ends from waitid(2) alone, no anonymous memory
-// can be shared (ENOMEM), sysinfo() fails with EPERM, and nobody counts epoll watches: without
-// them many programs would not run at all.
+// can be shared (ENOMEM), and sysinfo() fails with EPERM.
 //
 // Returns 0 or a negative errno.
-long give_listener(int channel, MemoryCount count);
+long give_listener(int channel);
 
 // From here on end_heard() tells init of the end of this process. In every other process, and
 // before this call, end_heard() is exit_group().
@@ -42,7 +35,7 @@ long give_listener(int channel, MemoryCount count);
 void let_own_end_be_heard();
 [[noreturn]] void end_heard(int status);
 
-enum class NoticeKind : std::uint8_t { end, shared_memory, epoll_watch, system_information };
+enum class NoticeKind : std::uint8_t { end, shared_memory, system_information };
 
 struct Notice {
   std::uint64_t id;  // the kernel's id of the notice

@@ -8,6 +8,7 @@
 
 #include <cstddef>
 
+#include "child/arithmetic.h"
 #include "child/raw_syscall.h"
 
 namespace jail::child {
@@ -113,11 +114,13 @@ class MappingReader {
   Prefix named_{named_shared};
 };
 
-// Adds to `count` the number of lines that begin with this letter.
+// Counts the lines that begin with this letter; none where the file is gone. Returns false where it
+// is not read within the budget.
 bool count_lines(int directory, const char* path, char first, const Budget& budget,
                  std::uint64_t& count) {
+  count = 0;
   const long fd = open_to_read(directory, path);
-  if (fd < 0) return false;
+  if (fd < 0) return true;
   char buffer[4096];
   bool is_at_start = true;
   long got = 0;
@@ -278,7 +281,8 @@ bool count_mappings(int proc, const char* process, std::uint64_t most, const Bud
   return is_in_time && (result == 0 || result == -ENOENT);  // there is no further mapping
 }
 
-bool read_descriptors(int proc, const char* process, const Budget& budget, Descriptors& out) {
+bool read_descriptors(int proc, const char* process, bool reads_watches, const Budget& budget,
+                      Descriptors& out) {
   const long descriptors = raw::call(SYS_openat, proc, raw::address(joined({process, "/fd"}).text),
                                      O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (descriptors < 0) return false;
@@ -286,11 +290,19 @@ bool read_descriptors(int proc, const char* process, const Budget& budget, Descr
   NumberedEntries entries(static_cast<int>(descriptors));
   const char* name = nullptr;
   std::uint64_t number = 0;
-  bool is_in_time = true;
-  while (is_in_time && entries.next(name, number)) {
+  bool is_read = true;
+  while (is_read && entries.next(name, number)) {
     char target[sizeof epoll_instance] = {};
     raw::call(SYS_readlinkat, descriptors, raw::address(name), raw::address(target),
               sizeof target - 1);
+    if (begins_with(target, epoll_instance)) {
+      ++found.epolls;
+      std::uint64_t watches = 0;
+      is_read = !reads_watches ||
+                count_lines(proc, joined({process, "/fdinfo/", name}).text, 't', budget, watches);
+      found.watches += watches;
+      found.max_watches = larger(found.max_watches, watches);
+    }
     if (begins_with(target, file_of_proc)) ++found.proc_files;
     if (begins_with(target, socket)) {
       ++found.sockets;
@@ -301,48 +313,11 @@ bool read_descriptors(int proc, const char* process, const Budget& budget, Descr
       }
       found.in_flight += queued;
     }
-    is_in_time = !budget.is_spent();
+    is_read = is_read && !budget.is_spent();
   }
   raw::call(SYS_close, descriptors);
   out = found;
-  return is_in_time;
-}
-
-bool count_watches(int proc, const char* process, const Budget& budget, std::uint64_t& out) {
-  const long descriptors = raw::call(SYS_openat, proc, raw::address(joined({process, "/fd"}).text),
-                                     O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (descriptors < 0) return false;
-  NumberedEntries entries(static_cast<int>(descriptors));
-  const char* name = nullptr;
-  std::uint64_t number = 0;
-  std::uint64_t count = 0;
-  bool is_read = true;
-  while (is_read && entries.next(name, number)) {
-    char target[sizeof epoll_instance] = {};
-    raw::call(SYS_readlinkat, descriptors, raw::address(name), raw::address(target),
-              sizeof target - 1);
-    if (begins_with(target, epoll_instance)) {
-      is_read = count_lines(proc, joined({process, "/fdinfo/", name}).text, 't', budget, count);
-    }
-  }
-  raw::call(SYS_close, descriptors);
-  out = count;
-  return is_read && !budget.is_spent();
-}
-
-bool may_listen(int proc) {
-  Text text;
-  if (!read_text(proc, "1/net/unix", text)) return true;
-  // The fourth field of a line is the socket's flags; this is __SO_ACCEPTCON.
-  constexpr char listens[] = "00010000";
-  std::size_t read = 0;
-  int field = 0;
-  for (const char* p = text.bytes; *p != '\0'; ++p, ++read) {
-    if (*p == ' ') ++field;
-    if (*p == '\n') field = 0;
-    if (*p == ' ' && field == 3 && begins_with(p + 1, listens)) return true;
-  }
-  return read + 1 >= sizeof text.bytes;
+  return is_read;
 }
 
 NumberedEntries::NumberedEntries(int directory) : directory_(directory) {

@@ -261,9 +261,8 @@ class Init {
   }
 
   bool spawn_guest() {
-    const long pid = fork_guest(start_report_, [this](int report) {
-      start_guest(plan_, base_, slots_, count_of(order_), report);
-    });
+    const long pid = fork_guest(start_report_,
+                                [this](int report) { start_guest(plan_, base_, slots_, report); });
     if (pid < 0 || signals_ < 0) return report_errno(pid < 0 ? pid : signals_);
     guest_ = pid;
     drop_lent();

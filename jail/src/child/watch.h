@@ -92,14 +92,8 @@ class Watch {
   bool count_shared(SharedMemory& shared, std::uint64_t bytes, int thread,
                     std::uint64_t memory_limit);
 
-  // Must be called when no process is left below the listener. Epoll watches are forgotten too
-  // where the jail has no process at all.
+  // Must be called when no process is left below the listener.
   void forget_shared(SharedMemory& shared);
-
-  // Counts a watch that `thread` is about to add to an epoll instance, for as long as it may be
-  // there: until a check while `thread` is the only one of the jail, or until nobody is left.
-  // Returns false where the watches alone would be more than `memory_limit`.
-  bool count_epoll_watch(int thread, std::uint64_t memory_limit);
 
   // Measures two bounds. The most: the resident sizes of all processes without files, by the
   // kernel's counters, and what the kernel keeps for them: page tables, mappings, threads,
@@ -143,17 +137,20 @@ class Watch {
   Scan scan(std::uint64_t reaped_ns);
   bool is_excluded(int pid) const;
   Statuses read_statuses();
+  using Counted = KnownProcesses::Counted;
   void count(const Process& process, const ProcessStat& stat, std::uint64_t memory_limit,
-             KnownProcesses::Counts& counts);
-  void count_from(int first, int last, std::uint64_t memory_limit, std::uint64_t room,
+             Counted what, KnownProcesses::Counts& counts);
+  void count_from(int first, int last, std::uint64_t memory_limit, Counted what, std::uint64_t room,
                   const Budget& budget);
-  bool count_descriptors(const Process& process, std::uint64_t places,
+  bool count_descriptors(const Process& process, std::uint64_t places, bool reads_watches,
                          KnownProcesses::Counts& counts) const;
   bool count_mappings(const Process& process, std::uint64_t& out) const;
-  Kept counted(std::uint64_t memory_limit, std::uint64_t room);
+  Kept counted(std::uint64_t memory_limit, Counted what, std::uint64_t room);
   std::uint64_t mappings_bound(const ProcessStat& stat) const;
   std::uint64_t bytes_of_places(std::uint64_t places) const;
   std::uint64_t bytes_of_a_proc_file() const;
+  std::uint64_t bytes_of_a_file() const;
+  std::uint64_t max_watches() const;
   bool is_dear(int pid);
   bool is_large(const ProcessStat& stat, std::uint64_t memory_limit) const;
   struct Files;
@@ -162,11 +159,9 @@ class Watch {
   std::uint64_t least(const Statuses& all) const;
   void walk_from(int first, int last, std::uint64_t memory_limit, const Budget& budget,
                  std::uint64_t& all);
-  bool nobody_runs_beside(int thread) const;
+  bool is_only_thread(int thread) const;
   void forget_shared_that_is_gone(SharedMemory& shared, int thread_that_asks);
   void shrink_shared(SharedMemory& shared, std::uint64_t left);
-  void recount_watches(int thread_that_asks);
-  std::uint64_t bytes_of_watches() const;
 
   int proc_;
   int workspace_;
@@ -174,19 +169,15 @@ class Watch {
   std::uint64_t page_bytes_;
   std::uint64_t max_mappings_;
   std::uint64_t inherited_ = 0;
-  std::uint64_t shared_ = 0;                    // the sum of all SharedMemory
-  std::uint64_t watches_ = 0;                   // the most that there are
-  std::uint64_t max_watches_ = 0;               // the most that there ever were
-  std::uint64_t next_recount_ = first_recount;  // the number at which they are counted again
-  std::uint64_t files_ = 0;                     // as the last look found them, as are the next two
-  std::uint64_t inodes_ = 0;                    // of both tmpfs
-  std::uint64_t sockets_now_ = 0;               // what is kept for sockets
-  std::uint64_t kernel_ = 0;                    // other memory of the kernel, by the last measure()
-  bool kernel_is_counted_ = false;              // false: it is only the most that it can be
-  bool is_still_ = false;                       // no process had moved when measure() began
+  std::uint64_t shared_ = 0;        // the sum of all SharedMemory
+  std::uint64_t files_ = 0;         // as the last look found them, as are the next two
+  std::uint64_t inodes_ = 0;        // of both tmpfs
+  std::uint64_t sockets_now_ = 0;   // what is kept for sockets
+  std::uint64_t kernel_ = 0;        // other memory of the kernel, by the last measure()
+  bool kernel_is_counted_ = false;  // false: it is only the most that it can be
+  bool is_still_ = false;           // no process had moved when measure() began
   std::uint64_t threads_ = 0;
   std::uint32_t processes_ = 0;
-  static constexpr std::uint64_t first_recount = 4096;
   static constexpr int max_excluded = 8;
   PidSet<max_excluded> excluded_;
   PidSet<max_starting> starting_;

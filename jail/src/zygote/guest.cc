@@ -157,8 +157,7 @@ void become_guest(PythonApi& python, Program& program, const GuestSetup& setup,
   long slots[wire::slot_count];
   for (long& slot : slots) slot = -1;
   for (int i = 0; i < 3; ++i) slots[wire::slot_stdin + i] = fds.streams[i];
-  const auto count = fds.cgroup >= 0 ? child::MemoryCount::by_cgroup : child::MemoryCount::by_init;
-  const long given = child::give_listener(wire::guest_channel_fd, count);
+  const long given = child::give_listener(wire::guest_channel_fd);
   if (given < 0) fail(wire::guest_channel_fd, -1, static_cast<std::int32_t>(-given));
   if ((order.work & wire::guest_ends_early) != 0) child::let_own_end_be_heard();
   char* base = reinterpret_cast<char*>(setup.plan);

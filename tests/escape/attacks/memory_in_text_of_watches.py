@@ -7,7 +7,7 @@ import select
 import time
 
 instance = select.epoll()
-watched = [os.eventfd(0) for _ in range(100)]
+watched = [os.eventfd(0) for _ in range(8)]  # more watches of one instance end the program before
 for file in watched:
     for number in range(400, 900):
         os.dup2(file, number)
@@ -15,8 +15,8 @@ for file in watched:
     os.closerange(400, 900)
 print("opens", flush=True)
 kept = []
-for _ in range(200):
+for _ in range(400):
     kept.append(os.open(f"/proc/self/fdinfo/{instance.fileno()}", os.O_RDONLY))
     os.read(kept[-1], 100)
 time.sleep(1)
-print("ESCAPED: 200 texts of 4 MB each are kept under a limit of 128 MiB", flush=True)
+print("ESCAPED: 400 texts of 512 KB each are kept under a limit of 128 MiB", flush=True)

@@ -9,7 +9,6 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
-#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -42,7 +41,7 @@ class ProcFiles : public testing::Test {
 
   Descriptors descriptors() const {
     Descriptors found;
-    EXPECT_TRUE(read_descriptors(proc_.get(), "self", ample_, found));
+    EXPECT_TRUE(read_descriptors(proc_.get(), "self", true, ample_, found));
     return found;
   }
 
@@ -117,15 +116,11 @@ TEST_F(ProcFiles, PrivateMemoryIsNotSharedWhateverItIsCalled) {
 }
 
 TEST_F(ProcFiles, EpollWatchesAreCounted) {
-  const auto watches = [&] {
-    std::uint64_t count = 0;
-    EXPECT_TRUE(count_watches(proc_.get(), "self", ample_, count));
-    return count;
-  };
-  const std::uint64_t before = watches();
+  const Descriptors before = descriptors();
   const Fd one(::epoll_create1(EPOLL_CLOEXEC));
   const Fd two(::epoll_create1(EPOLL_CLOEXEC));
-  EXPECT_EQ(watches(), before);
+  EXPECT_EQ(descriptors().epolls, before.epolls + 2);
+  EXPECT_EQ(descriptors().watches, before.watches);
   // Watches of one file under many numbers, none of which is open any more.
   const Fd watched(::eventfd(0, EFD_CLOEXEC));
   const int number = ::fcntl(watched.get(), F_DUPFD_CLOEXEC, 100);
@@ -137,16 +132,8 @@ TEST_F(ProcFiles, EpollWatchesAreCounted) {
     ASSERT_EQ(::epoll_ctl(two.get(), EPOLL_CTL_ADD, number + i, &event), 0);
     ::close(number + i);
   }
-  EXPECT_EQ(watches(), before + many);
-}
-
-TEST_F(ProcFiles, UnixSocketsThatListenAreFound) {
-  const Fd socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  sockaddr_un address{};
-  address.sun_family = AF_UNIX;
-  ASSERT_EQ(::bind(socket.get(), reinterpret_cast<sockaddr*>(&address), sizeof(sa_family_t)), 0);
-  ASSERT_EQ(::listen(socket.get(), 1), 0);
-  EXPECT_TRUE(may_listen(proc_.get()));
+  EXPECT_EQ(descriptors().watches, before.watches + many);
+  EXPECT_EQ(descriptors().max_watches, static_cast<std::uint64_t>(many));
 }
 
 TEST_F(ProcFiles, OpenFilesOfProcAreCounted) {
@@ -187,9 +174,7 @@ TEST_F(ProcFiles, ReadingEndsWithItsBudget) {
   Mappings mappings;
   Descriptors found;
   EXPECT_FALSE(read_mappings(proc_.get(), "self", ~std::uint64_t{0}, spent, mappings));
-  EXPECT_FALSE(read_descriptors(proc_.get(), "self", spent, found));
-  std::uint64_t count = 0;
-  EXPECT_FALSE(count_watches(proc_.get(), "self", spent, count));
+  EXPECT_FALSE(read_descriptors(proc_.get(), "self", true, spent, found));
 }
 
 TEST_F(ProcFiles, AThreadHasADirectoryOfItsOwn) {
