@@ -14,6 +14,7 @@ namespace jail {
 
 // The device nodes that a jail shows, the host's own: nobody may make one in a user namespace.
 inline constexpr const char* devices[] = {"null", "zero", "full", "random", "urandom"};
+inline constexpr char devices_directory[] = "/dev";
 // A jail with terminals shows it too: whatever process opens it gets its own controlling terminal.
 inline constexpr const char* terminal_device = "tty";
 inline bool has_terminals(const JailSpec& spec) {
