@@ -1,7 +1,10 @@
 // What the jails of a template take from their host as it is: its /dev, and that none of its mounts
-// is shared. Each mistake in the host's plan is made once, to show that it would be noticed.
+// is shared; and what their init has left. Each mistake in a plan is made once, to show that it
+// would be noticed.
 #include <gmock/gmock.h>
 #include <poll.h>
+
+#include <sstream>
 
 #include "faults.h"
 
@@ -10,6 +13,7 @@ namespace {
 
 using jail::Phase;
 using testing::HasSubstr;
+using testing::Not;
 
 edited::Edit without(std::vector<std::string> steps) {
   return [steps = std::move(steps)](jail::Plan& plan) {
@@ -126,6 +130,30 @@ said = [attempt(fcntl.flock, dev, fcntl.LOCK_EX | fcntl.LOCK_NB), attempt(fcntl.
     const edited::Template loose = ready_template(without({step}));
     EXPECT_NE(says_beside(loose, keep_exclusive, tell), says(loose, tell)) << step;
   }
+}
+
+// What it could gain an execve decides, which gains nothing with no_new_privs.
+TEST_F(TemplateMounts, TheInitOfAJailHasNoCapabilityAndGainsNone) {
+  const edited::Template warm = ready_template();
+  const auto privileges = [&](const edited::Edit& edit_init) {
+    auto jail = edit_init ? warm.order(edit_init) : warm.order();
+    EXPECT_TRUE(jail) << jail.error().message();
+    EXPECT_TRUE(jail->wait(Phase::ready, patience));
+    std::istringstream status(
+        file_text("/proc/" + std::to_string(process_of(jail->process_fd())) + "/status"));
+    std::string said;
+    for (std::string line; std::getline(status, line);) {
+      for (const char* name : {"CapInh:", "CapPrm:", "CapEff:", "CapAmb:", "NoNewPrivs:"}) {
+        if (line.starts_with(name)) said += line + "\n";
+      }
+    }
+    return said;
+  };
+  const std::string none = "\t0000000000000000\n";
+  EXPECT_EQ(privileges({}), "CapInh:" + none + "CapPrm:" + none + "CapEff:" + none +
+                                "CapAmb:" + none + "NoNewPrivs:\t1\n");
+  EXPECT_THAT(privileges(without({"set no_new_privs"})), HasSubstr("NoNewPrivs:\t0"));
+  EXPECT_THAT(privileges(without({"drop every capability"})), Not(HasSubstr("CapPrm:" + none)));
 }
 
 }  // namespace
