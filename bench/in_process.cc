@@ -307,6 +307,8 @@ void turn_off(jail::ForkOptimizations& optimizations, const std::string& name) {
     optimizations.network_reuse = jail::Optimization::off;
   } else if (name == "frozen-heap") {
     optimizations.frozen_heap = jail::FrozenHeap::never;
+  } else if (name == "known-pages") {
+    optimizations.known_pages = jail::Optimization::off;
   } else {
     throw Failure("no optimization " + name);
   }

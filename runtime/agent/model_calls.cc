@@ -80,6 +80,7 @@ asio::awaitable<llm::Outcome<llm::ChatResponse>> ModelCalls::call(llm::ChatReque
   llm::CallOptions options;
   options.cancel = scope_.cancel();
   options.asked_before = asked_[request.schema ? request.schema->name : std::string()]++;
+  options.task = scope_.request().task;
   if (tokens == Tokens::shown && scope_.events().watched()) {
     options.on_text = [this](std::string_view text) { scope_.events().token(text); };
   }

@@ -32,7 +32,11 @@ jail::Error not_allowed(const Setting& setting, const std::string& place, std::s
 
 Failure apply(const Setting& setting, Config& config, std::string_view text,
               const std::string& place) {
-  if (setting.apply(config, text)) return std::nullopt;
+  if (setting.apply(config, text)) {
+    if (setting.name == "SANDBOX_TIMEOUT_SECONDS") config.sandbox_timeout_place = place;
+    if (setting.name == "SANDBOX_MEMORY_LIMIT_MB") config.sandbox_memory_place = place;
+    return std::nullopt;
+  }
   return not_allowed(setting, place, text);
 }
 
@@ -188,8 +192,13 @@ Failure apply_dotenv(const std::vector<Setting>& settings, const ConfigSources& 
   if (!sources.dotenv_path) return std::nullopt;
   const auto text = read_source(*sources.dotenv_path, sources.dotenv_was_found);
   if (!text) return text.error();
-  const auto environment = parse_dotenv(*text, *sources.dotenv_path);
+  auto environment = sources.dotenv_prefix.empty()
+                         ? parse_dotenv(*text, *sources.dotenv_path)
+                         : jail::Result<Environment>(parse_strangers_dotenv(*text));
   if (!environment) return environment.error();
+  std::erase_if(*environment, [&](const auto& variable) {
+    return !variable.first.starts_with(sources.dotenv_prefix);
+  });
   for (const auto& [name, value] : *environment) {
     const Setting* const nearest = mistyped_setting(settings, name);
     if (nearest == nullptr) continue;

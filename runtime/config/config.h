@@ -168,6 +168,11 @@ struct Config {
 
   LogLevel log_level = LogLevel::info;
   LogFormat log_format = LogFormat::text;
+
+  // Where the default limits of a program come from, such as "SANDBOX_TIMEOUT_SECONDS in .env";
+  // empty: they are ours.
+  std::string sandbox_timeout_place;
+  std::string sandbox_memory_place;
 };
 
 // A value from the command line: the name of the variable that it overrides, and the flag for
@@ -183,6 +188,9 @@ struct ConfigSources {
   std::optional<std::string> dotenv_path;  // the same
   bool file_was_found = false;             // by find_default_files(); nobody named it
   bool dotenv_was_found = false;
+  // Only variables with this prefix are taken from the .env, of which the rest may be another
+  // program's; empty: all are, and there is nothing else in it.
+  std::string dotenv_prefix;
   Environment environment;
   std::vector<FlagSetting> flags;
 };

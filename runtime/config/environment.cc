@@ -70,8 +70,11 @@ Environment process_environment() {
   return environment;
 }
 
-jail::Result<Environment> parse_dotenv(std::string_view text, std::string_view what) {
-  Environment environment;
+namespace {
+
+// Returns the number of the first line that is no NAME=value, or 0. With `is_lenient` there is
+// none.
+int parse_lines(std::string_view text, bool is_lenient, Environment& environment) {
   for (int number = 1; !text.empty(); ++number) {
     const std::size_t end = std::min(text.find('\n'), text.size());
     std::string_view line = trimmed(text.substr(0, end));
@@ -82,16 +85,32 @@ jail::Result<Environment> parse_dotenv(std::string_view text, std::string_view w
     const std::string_view name = trimmed(line.substr(0, equals));
     std::optional<std::string> value;
     if (is_name(name) && equals < line.size()) value = value_of(line.substr(equals + 1));
-    if (!value) {
-      // The error does not repeat the line, since it may hold a key.
-      return jail::Error{jail::ErrorKind::invalid,
-                         std::string(what) + " line " + std::to_string(number) +
-                             ": expected NAME=value, with quotes closed",
-                         0,
-                         {}};
+    if (value) {
+      environment.insert_or_assign(std::string(name), std::move(*value));
+    } else if (!is_lenient) {
+      return number;
     }
-    environment.insert_or_assign(std::string(name), std::move(*value));
   }
+  return 0;
+}
+
+}  // namespace
+
+jail::Result<Environment> parse_dotenv(std::string_view text, std::string_view what) {
+  Environment environment;
+  const int wrong = parse_lines(text, false, environment);
+  if (wrong == 0) return environment;
+  // The error does not repeat the line, since it may hold a key.
+  return jail::Error{jail::ErrorKind::invalid,
+                     std::string(what) + " line " + std::to_string(wrong) +
+                         ": expected NAME=value, with quotes closed",
+                     0,
+                     {}};
+}
+
+Environment parse_strangers_dotenv(std::string_view text) {
+  Environment environment;
+  parse_lines(text, true, environment);
   return environment;
 }
 

@@ -18,5 +18,7 @@ Environment process_environment();
 // begin with #. Between double quotes \n \t \" \\ \$ are escapes; nothing is expanded. Errors name
 // `what` and the line.
 jail::Result<Environment> parse_dotenv(std::string_view text, std::string_view what);
+// The same of a file that another program may have: lines that are no NAME=value are left out.
+Environment parse_strangers_dotenv(std::string_view text);
 
 }  // namespace runtime

@@ -87,7 +87,9 @@ Result<ProcessCommand> LivingSandbox::resolved(ProcessCommand command) const {
 Result<jail::Process> LivingSandbox::spawn_now(ProcessCommand& command) {
   const std::lock_guard lock(mutex_);
   if (auto runs = resume_on_demand_now(); !runs) return runs.error();
-  if (way_out_ != nullptr) command.env = jail::with_egress_variables(std::move(command.env));
+  if (way_out_ != nullptr) {
+    command.env = jail::with_egress_variables(std::move(command.env), network_rules_);
+  }
   auto spawned = jail_->spawn({.argv = command.argv,
                                .env = command.env,
                                .working_directory = command.working_directory,

@@ -163,29 +163,34 @@ jail::Result<ReplayProvider::Record> ReplayProvider::read_record(std::string_vie
   return record;
 }
 
-// The task that a prompt is about comes first in the user's text; others may follow, as examples.
-// One task may begin like another: the longest match at that place is taken.
+// One task may begin like another: the longest match at the first place is taken.
+std::vector<const ReplayProvider::Record*> ReplayProvider::records_in(
+    const std::string& text) const {
+  std::vector<const Record*> found;
+  std::size_t first = text.npos;
+  for (const Record& record : records_) {
+    const std::size_t at = place_of(record.task, text);
+    if (at == text.npos || at > first) continue;
+    const bool closer = at < first || record.task.size() > found.front()->task.size();
+    if (closer) found.clear();
+    if (closer || record.task == found.front()->task) found.push_back(&record);
+    first = at;
+  }
+  return found;
+}
+
+// A prompt also quotes lessons from other tasks. Where nobody says which task it is about, it is
+// the one that comes first in the user's text.
 std::vector<const ReplayProvider::Record*> ReplayProvider::records_for(
-    const ChatRequest& request) const {
+    const ChatRequest& request, const std::string& task) const {
+  if (!task.empty()) return records_in(with_single_spaces(task));
   std::string prompt;
   std::string behind;  // the other messages are searched where the user names no task
   for (const Message& message : request.messages) {
     (message.speaker == Speaker::user ? prompt : behind) += message.text + '\n';
   }
-  for (const std::string& text : {with_single_spaces(prompt), with_single_spaces(behind)}) {
-    std::vector<const Record*> found;
-    std::size_t first = text.npos;
-    for (const Record& record : records_) {
-      const std::size_t at = place_of(record.task, text);
-      if (at == text.npos || at > first) continue;
-      const bool closer = at < first || record.task.size() > found.front()->task.size();
-      if (closer) found.clear();
-      if (closer || record.task == found.front()->task) found.push_back(&record);
-      first = at;
-    }
-    if (!found.empty()) return found;
-  }
-  return {};
+  auto found = records_in(with_single_spaces(prompt));
+  return found.empty() ? records_in(with_single_spaces(behind)) : found;
 }
 
 // The failure goes to a caller, who may be anybody: it names the setting and no path of this host.
@@ -197,11 +202,12 @@ Failure ReplayProvider::exhausted(std::string text) {
   return failure;
 }
 
-// `number` is how many answers to the same question were played for this task.
-Outcome<ChatResponse> ReplayProvider::play(const ChatRequest& request, std::size_t number) const {
+Outcome<ChatResponse> ReplayProvider::play(const ChatRequest& request,
+                                           const CallOptions& options) const {
+  const std::size_t number = options.asked_before;
   std::string role = request.schema ? request.schema->name : std::string();
   if (role == solving_role) role.clear();
-  const std::vector<const Record*> records = records_for(request);
+  const std::vector<const Record*> records = records_for(request, options.task);
   if (records.empty()) return exhausted("the cassette has no task that this prompt is about");
   std::size_t passed = 0;
   bool is_recorded = false;
@@ -242,7 +248,7 @@ asio::awaitable<Outcome<ChatResponse>> ReplayProvider::complete(ChatRequest requ
     failure.message = "replay: cancelled";
     co_return failure;
   }
-  Outcome<ChatResponse> outcome = play(request, options.asked_before);
+  Outcome<ChatResponse> outcome = play(request, options);
   if (outcome) {
     if (options.on_text) say(outcome->text, options.on_text);
     outcome->latency = std::chrono::duration_cast<std::chrono::milliseconds>(

@@ -53,8 +53,9 @@ class ReplayProvider final : public Provider {
 
   explicit ReplayProvider(std::vector<Record> records) : records_(std::move(records)) {}
   static jail::Result<Record> read_record(std::string_view line, const std::string& place);
-  std::vector<const Record*> records_for(const ChatRequest& request) const;
-  Outcome<ChatResponse> play(const ChatRequest& request, std::size_t number) const;
+  std::vector<const Record*> records_in(const std::string& text) const;
+  std::vector<const Record*> records_for(const ChatRequest& request, const std::string& task) const;
+  Outcome<ChatResponse> play(const ChatRequest& request, const CallOptions& options) const;
   static Failure exhausted(std::string text);
 
   const std::string model_ = "cassette";

@@ -63,7 +63,7 @@ Result<std::uint32_t> number(const Value& value, const Place& place) {
 }
 
 // Parses one number, or a list of numbers that are or-ed together.
-Result<std::uint32_t> mask(const Value& value, const Place& place) {
+Result<std::uint32_t> or_ed(const Value& value, const Place& place) {
   const json::Array* flags = value.as_array();
   if (flags == nullptr) return number(value, place);
   std::uint32_t together = 0;
@@ -103,7 +103,7 @@ Result<Tests> condition(const Value& value, const Place& place) {
   ArgumentTest test;
   test.argument = static_cast<std::uint8_t>(*index);
   if (const Value* bits = member(fields, "mask")) {
-    const auto parsed = mask(*bits, place.field("mask"));
+    const auto parsed = or_ed(*bits, place.field("mask"));
     if (!parsed) return parsed.error();
     test.mask = *parsed;
   }
@@ -113,7 +113,7 @@ Result<Tests> condition(const Value& value, const Place& place) {
   if (fields.count("any_of") != 0) return any_of(fields, test, place);
   const bool negated = fields.count("not_equal") != 0;
   const std::string_view name = negated ? "not_equal" : "equal";
-  const auto parsed = number(*member(fields, name), place.field(name));
+  const auto parsed = or_ed(*member(fields, name), place.field(name));
   if (!parsed) return parsed.error();
   test.op = negated ? ArgumentTest::Op::not_equal : ArgumentTest::Op::equal;
   test.value = *parsed;

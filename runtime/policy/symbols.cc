@@ -4,6 +4,7 @@
 #include <linux/membarrier.h>
 #include <linux/netlink.h>
 #include <linux/prctl.h>
+#include <linux/close_range.h>
 #include <linux/sched.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -159,6 +160,10 @@ constexpr Symbol<std::uint32_t> argument_values[] = {
     {"CLONE_NEWPID", CLONE_NEWPID},
     {"CLONE_NEWNET", CLONE_NEWNET},
     {"CLONE_PARENT", CLONE_PARENT},
+    {"CLONE_VM", CLONE_VM},
+    {"CLONE_FILES", CLONE_FILES},
+    {"CLONE_VFORK", CLONE_VFORK},
+    {"CLOSE_RANGE_UNSHARE", CLOSE_RANGE_UNSHARE},
     {"CLONE_THREAD", CLONE_THREAD},
 
     {"TCGETS", TCGETS},

@@ -69,6 +69,8 @@ constexpr RefusalKind kinds[] = {
     {Code::job_ended, "job_ended", 409, "The job has ended already."},
     {Code::name_taken, "name_taken", 409, "Another sandbox of this caller has the name.",
      "choose another name, or delete that sandbox"},
+    {Code::no_program, "no_program", 409, "The job is a task, which has no program of its own.",
+     "cancel the task: DELETE /jobs/{id}"},
     {Code::no_terminal, "no_terminal", 409, "The process has no terminal.", "start it with pty"},
     {Code::not_a_directory, "not_a_directory", 409, "A part of the path is no directory."},
     {Code::not_empty, "not_empty", 409, "The directory is not empty."},

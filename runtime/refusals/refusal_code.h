@@ -44,6 +44,7 @@ enum class RefusalCode : std::uint8_t {
   is_directory,
   job_ended,
   name_taken,
+  no_program,
   no_terminal,
   not_a_directory,
   not_empty,

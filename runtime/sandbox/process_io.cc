@@ -188,7 +188,9 @@ void ProcessIo::read_input_source() {
   from_source_.resize(chunk_bytes);
   const ssize_t got = ::read(options_.input_fd, from_source_.data(), from_source_.size());
   if (got > 0) {
-    pending_input_ = std::string_view(from_source_).substr(0, static_cast<std::size_t>(got));
+    from_source_.resize(static_cast<std::size_t>(got));
+    if (options_.edit_input) options_.edit_input(from_source_);
+    pending_input_ = from_source_;
   } else if (got == 0 || (errno != EINTR && errno != EAGAIN)) {
     input_source_open_ = false;
   }

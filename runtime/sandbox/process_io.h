@@ -31,6 +31,8 @@ class ProcessIo : public std::enable_shared_from_this<ProcessIo> {
     // A descriptor that supplies further input until its end; -1: none. It is not owned and its
     // flags are not changed; it must stay open until stop() or the destructor.
     int input_fd = -1;
+    // Called with what came from it, and may change it. Empty: nothing is changed.
+    std::function<void(std::string&)> edit_input = {};
   };
   // The kept part of one output.
   struct Kept {

@@ -1,6 +1,7 @@
 // Signals for a program that runs, from whoever has them to whoever runs it.
 #pragma once
 
+#include <cstddef>
 #include <functional>
 #include <mutex>
 #include <utility>
@@ -12,9 +13,11 @@ namespace runtime {
 class ProgramSignals {
  public:
   // The program and its process group get it: at once, or when it has started. Nothing happens
-  // where it has ended.
+  // where it has ended, and to one that comes while very many wait.
   void send(int number) {
+    constexpr std::size_t max_waiting = 64;
     const std::lock_guard lock(mutex_);
+    if (waiting_.size() == max_waiting) return;
     waiting_.push_back(number);
     if (on_signal_) on_signal_();
   }

@@ -54,6 +54,7 @@ std::shared_ptr<ProcessIo> make_io(const asio::any_io_executor& executor, std::s
   streams.gate = options.gate;
   streams.input = std::move(request.standard_input);
   streams.input_fd = options.standard_input_fd;
+  streams.edit_input = std::move(options.edit_input);
   return std::make_shared<ProcessIo>(executor, std::move(streams));
 }
 

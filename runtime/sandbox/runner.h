@@ -79,6 +79,9 @@ struct RunOptions {
   // A descriptor that supplies standard input after RunRequest::standard_input, until its end; -1:
   // none. It is not owned and must outlive the run.
   int standard_input_fd = -1;
+  // Called with what came from it, and may change it before the program gets it. Empty: nothing is
+  // changed.
+  std::function<void(std::string&)> edit_input;
 };
 
 struct PoolReport {

@@ -197,7 +197,9 @@ Complaint read_object(const Object& object, std::span<const Field> fields,
 // Rules that concern several fields at once.
 Complaint check_together(const Object& fields, const Template& what) {
   for (const char* needed : {"name", "language", "warmth"}) {
-    if (!fields.contains(needed)) return std::string(needed) + ": missing";
+    if (fields.contains(needed)) continue;
+    const auto* const field = std::ranges::find(top_fields, std::string_view(needed), &Field::name);
+    return std::string(needed) + ": missing; " + std::string(field->expected);
   }
   const bool forked = what.warmth == jail::Warmth::forked;
   if (forked && what.language != Language::python) {

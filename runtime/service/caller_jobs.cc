@@ -52,6 +52,24 @@ boost::asio::awaitable<std::optional<Refusal>> cancel_job(Services services, Cal
   co_return std::nullopt;
 }
 
+boost::asio::awaitable<std::optional<Refusal>> signal_job(Services services, Caller caller,
+                                                          std::string id, int number) {
+  using Signalled = LiveJobs::Signalled;
+  if (!is_uuid(id)) co_return no_such_job();
+  const auto owner = caller.principal.sees();
+  const Signalled signalled = services.live_jobs->signal(id, owner, number);
+  if (signalled == Signalled::sent) co_return std::nullopt;
+  if (signalled == Signalled::no_program) {
+    co_return Refusal{.code = RefusalCode::no_program,
+                      .detail = "the job is a task, which has no program of its own; cancel it"};
+  }
+  const auto record = co_await services.jobs.find(std::move(id), owner);
+  if (!record) co_return job_not_readable(services, caller, record.error());
+  if (!*record) co_return no_such_job();
+  co_return Refusal{.code = RefusalCode::job_ended,
+                    .detail = "the job has ended; only one that runs can be sent a signal"};
+}
+
 std::unique_ptr<LiveJobs::Watch> follow_job(const Services& services, const Caller& caller,
                                             const std::string& id,
                                             std::shared_ptr<JobWatcher> watcher) {

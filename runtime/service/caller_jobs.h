@@ -27,6 +27,11 @@ boost::asio::awaitable<std::variant<JobRecord, Refusal>> find_job(Services servi
 boost::asio::awaitable<std::optional<Refusal>> cancel_job(Services services, Caller caller,
                                                           std::string id);
 
+// Returns std::nullopt where the program of the job was sent the signal. One of the refusals says
+// that the job has ended, another that it is a task.
+boost::asio::awaitable<std::optional<Refusal>> signal_job(Services services, Caller caller,
+                                                          std::string id, int number);
+
 // As LiveJobs::watch(): null where no such job of the caller runs. Requires services.live_jobs.
 std::unique_ptr<LiveJobs::Watch> follow_job(const Services& services, const Caller& caller,
                                             const std::string& id,

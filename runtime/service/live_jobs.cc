@@ -11,12 +11,27 @@ LiveJob* LiveJobs::find(std::string_view id) const {
   return job;
 }
 
+LiveJob* LiveJobs::find_of(std::string_view id, const std::optional<std::string>& owner) const {
+  LiveJob* const job = find(id);
+  return job == nullptr || (owner && *owner != job->identity_.owner) ? nullptr : job;
+}
+
+LiveJobs::Signalled LiveJobs::signal(const std::string& id, const std::optional<std::string>& owner,
+                                     int number) {
+  const std::lock_guard lock(mutex_);
+  LiveJob* const job = find_of(id, owner);
+  if (job == nullptr) return Signalled::unknown;
+  if (job->signals_ == nullptr) return Signalled::no_program;
+  job->signals_->send(number);
+  return Signalled::sent;
+}
+
 std::unique_ptr<LiveJobs::Watch> LiveJobs::watch(const std::string& id,
                                                  const std::optional<std::string>& owner,
                                                  std::shared_ptr<JobWatcher> watcher) {
   const std::lock_guard lock(mutex_);
-  LiveJob* const job = find(id);
-  if (job == nullptr || (owner && *owner != job->identity_.owner)) return nullptr;
+  LiveJob* const job = find_of(id, owner);
+  if (job == nullptr) return nullptr;
   job->watchers_.push_back(watcher);
   job->is_watched_ = true;
   const LiveJob::Identity& identity = job->identity_;
@@ -66,6 +81,11 @@ void LiveJob::start() {
 }
 
 void LiveJob::listen_to(RunOptions& options) {
+  {
+    const std::lock_guard lock(jobs_.mutex_);
+    signals_ = std::make_shared<ProgramSignals>();
+    options.signals = signals_;
+  }
   next_on_start_ = std::exchange(options.on_start, [this] {
     start();
     if (next_on_start_) next_on_start_();

@@ -65,11 +65,18 @@ class LiveJobs {
   std::unique_ptr<Watch> watch(const std::string& id, const std::optional<std::string>& owner,
                                std::shared_ptr<JobWatcher> watcher);
 
+  enum class Signalled : unsigned char { sent, unknown, no_program };
+  // Sends a signal to the program of the job and to its process group: at once, or when it starts.
+  // `unknown` is as watch() returns null; a task has no program of its own.
+  Signalled signal(const std::string& id, const std::optional<std::string>& owner, int number);
+
  private:
   friend class LiveJob;
 
   void leave(const std::string& id, const std::shared_ptr<JobWatcher>& watcher);
-  LiveJob* find(std::string_view id) const;  // must be called with the mutex held
+  // Both must be called with the mutex held.
+  LiveJob* find(std::string_view id) const;
+  LiveJob* find_of(std::string_view id, const std::optional<std::string>& owner) const;
 
   std::mutex mutex_;
   LiveJob* first_ = nullptr;  // a list, so that a job takes no memory; there are a few hundred
@@ -115,6 +122,7 @@ class LiveJob {
 
   // Must be used with the mutex of the LiveJobs held.
   std::vector<std::shared_ptr<JobWatcher>> watchers_;
+  std::shared_ptr<ProgramSignals> signals_;  // of a program
   LiveJob* previous_ = nullptr;
   LiveJob* next_ = nullptr;
 };

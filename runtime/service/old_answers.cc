@@ -3,6 +3,7 @@
 #include <charconv>
 #include <chrono>
 #include <cmath>
+#include <limits>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -29,11 +30,20 @@ double number_in(const Value* value) {
   return number == nullptr ? 0 : *number;
 }
 
-// No integer beyond a double's exact range was ever written.
+// Nothing beyond a double's exact range of integers was ever written, and nothing that the type
+// does not have: a server of somebody else's may have.
+template <class Integer = std::int64_t>
+Integer as_integer(double number) {
+  constexpr double exact = 9e15;
+  constexpr double least = static_cast<double>(std::numeric_limits<Integer>::min());
+  constexpr double most = static_cast<double>(std::numeric_limits<Integer>::max());
+  const bool fits = number > -exact && number < exact && number >= least && number <= most;
+  return fits ? static_cast<Integer>(number) : Integer{0};
+}
+
 template <class Integer = std::int64_t>
 Integer integer_in(const Value* value) {
-  const double number = number_in(value);
-  return std::abs(number) < 9e15 ? static_cast<Integer>(number) : Integer{0};
+  return as_integer<Integer>(number_in(value));
 }
 
 bool flag_in(const Value* value) {
@@ -68,7 +78,7 @@ Enum named(std::string_view name, Enum otherwise) {
 }
 
 microseconds from_milliseconds(double time) {
-  return microseconds(static_cast<std::int64_t>(std::round(time * 1000)));
+  return microseconds(as_integer(std::round(time * 1000)));
 }
 
 // A remedy says to which number a limit can be raised, or that it is at its maximum.
@@ -170,7 +180,7 @@ RunResult read_result(const Value& answer) {
                     microseconds(integer_in(member(timings, "ran")))};
   result.usage.cpu_user = from_milliseconds(number_in(member(answer, "cpu_time_ms")));
   const double peak_mb = number_in(member(answer, "memory_peak_mb"));
-  result.usage.memory_peak_bytes = static_cast<std::uint64_t>(std::round(peak_mb * (1u << 20)));
+  result.usage.memory_peak_bytes = as_integer<std::uint64_t>(std::round(peak_mb * (1u << 20)));
   const Value* limits = member(answer, "limits");
   const auto enforcer = [&](std::string_view limit) {
     return named(text_member(limits, limit), jail::Enforcer::none);

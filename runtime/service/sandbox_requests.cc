@@ -437,6 +437,9 @@ std::span<const RequestField<InputRequest>> process_input_fields() noexcept { re
 std::span<const RequestField<SignalRequest>> process_signal_fields() noexcept {
   return signal_rows;
 }
+std::span<const RequestField<SignalRequest>> job_signal_fields() noexcept {
+  return std::span(signal_rows).first(1);
+}
 std::span<const RequestField<ResizeRequest>> process_resize_fields() noexcept {
   return resize_rows;
 }

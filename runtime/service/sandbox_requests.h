@@ -89,6 +89,8 @@ std::span<const RequestField<SandboxChange>> sandbox_change_fields() noexcept;
 std::span<const RequestField<ProcessRequest>> process_fields() noexcept;
 std::span<const RequestField<InputRequest>> process_input_fields() noexcept;
 std::span<const RequestField<SignalRequest>> process_signal_fields() noexcept;
+// The program of a job has one group alone, which is always meant.
+std::span<const RequestField<SignalRequest>> job_signal_fields() noexcept;
 std::span<const RequestField<ResizeRequest>> process_resize_fields() noexcept;
 std::span<const RequestField<FileRequest>> file_action_fields() noexcept;
 

@@ -19,7 +19,9 @@ jail::Result<void> make_private_file(const std::string& path) {
     return jail::Error{jail::ErrorKind::unsupported, "it is not a regular file", 0, {}};
   }
   const jail::Fd file(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
-  if (!file.valid()) return jail::Error{jail::ErrorKind::kernel, "open it", errno, {}};
+  if (!file.valid())
+    return jail::Error{
+        jail::ErrorKind::kernel, "open it as uid " + std::to_string(::geteuid()), errno, {}};
   return {};
 }
 

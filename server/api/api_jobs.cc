@@ -7,6 +7,8 @@
 
 #include "runtime/service/caller_jobs.h"
 #include "runtime/service/list_queries.h"
+#include "runtime/service/sandbox_requests.h"
+#include "server/api/decode.h"
 #include "server/api/encode_jobs.h"
 #include "server/api/live_events.h"
 #include "server/api/query.h"
@@ -133,6 +135,18 @@ boost::asio::awaitable<Response> end_job(runtime::Services services, Call call) 
   co_return response;
 }
 
+boost::asio::awaitable<Response> signal_job(runtime::Services services,
+                                            const runtime::RequestRules* rules, Call call) {
+  runtime::SignalRequest request;
+  if (auto refusal = decode_into(call.body, runtime::job_signal_fields(), *rules, request)) {
+    co_return std::move(*refusal);
+  }
+  const auto refusal =
+      co_await runtime::signal_job(services, caller_of(call), call.parameter("id"), request.number);
+  if (refusal) co_return problem(*refusal);
+  co_return no_content();
+}
+
 }  // namespace
 
 void add_job_routes(const RouteParts& parts) {
@@ -143,6 +157,8 @@ void add_job_routes(const RouteParts& parts) {
                    bound(show_job, parts.services)});
   parts.table.add({"DELETE", "/jobs/{id}", Access::key(Scope::execute), Cost::record,
                    bound(end_job, parts.services)});
+  parts.table.add({"POST", "/jobs/{id}/signal", Access::key(Scope::execute), Cost::record,
+                   bound(signal_job, parts.services, &parts.rules)});
 }
 
 }  // namespace server

@@ -102,6 +102,7 @@ std::string openapi_json(const runtime::RequestRules& rules) {
   list_fields(document, "x-process-fields", runtime::process_fields(), rules);
   list_fields(document, "x-process-input-fields", runtime::process_input_fields(), rules);
   list_fields(document, "x-process-signal-fields", runtime::process_signal_fields(), rules);
+  list_fields(document, "x-job-signal-fields", runtime::job_signal_fields(), rules);
   list_fields(document, "x-process-resize-fields", runtime::process_resize_fields(), rules);
   list_fields(document, "x-file-action-fields", runtime::file_action_fields(), rules);
   list_fields(document, "x-file-url-fields", runtime::file_url_fields(), rules);

@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "runtime/json/writer.h"
 #include "runtime/service/request_fields.h"
 #include "server/cli/common_arguments.h"
 
@@ -37,8 +38,9 @@ struct RawAgentArguments {
 
 void add_model(CLI::App& command, RawAgentArguments& raw) {
   command.add_option("--provider", raw.provider, "Which provider, by name [as configured]")
-      ->type_name("P");
-  command.add_option("--model", raw.model, "Which of its models [as configured]")->type_name("M");
+      ->type_name("NAME");
+  command.add_option("--model", raw.model, "Which of its models [as configured]")
+      ->type_name("NAME");
 }
 
 void add_attempts(CLI::App& command, RawAgentArguments& raw) {
@@ -48,7 +50,7 @@ void add_attempts(CLI::App& command, RawAgentArguments& raw) {
                   "How often a program may be tried, " + runtime::range_of(field) +
                       " [MAX_REFLEXION_ATTEMPTS, 3]")
       ->type_name("N")
-      ->check(within(field));
+      ->transform(number_of(field));
 }
 
 CLI::App& define_run(CLI::App& app, RawAgentArguments& raw) {
@@ -63,7 +65,7 @@ CLI::App& define_run(CLI::App& app, RawAgentArguments& raw) {
                  "Solutions generated and run side by side, " + runtime::range_of(candidates) +
                      " [" + std::string(candidates.default_json) + "]")
       ->type_name("N")
-      ->check(within(candidates));
+      ->transform(number_of(candidates));
   run.add_flag("--json", raw.json, "Print the result as POST /execute returns it");
   run.add_option("--tests", raw.tests, "Python appended to each program, which must then exit 0")
       ->type_name("FILE");
@@ -91,10 +93,10 @@ CLI::App& define_benchmark(CLI::App& app, RawAgentArguments& raw) {
           "--suite", raw.suite,
           "quick, algorithms, error_recovery, data, math, strings, hard, full, or a file of "
           "HumanEval or MBPP, one problem a line [quick]")
-      ->type_name("S");
+      ->type_name("SUITE");
   benchmark.add_option("--limit", raw.limit, "Only the first N tasks")
       ->type_name("N")
-      ->check(within(*runtime::find_field(runtime::benchmark_fields(), "max_problems")));
+      ->transform(number_of(*runtime::find_field(runtime::benchmark_fields(), "max_problems")));
   add_attempts(benchmark, raw);
   add_model(benchmark, raw);
   auto* json = benchmark.add_flag("--json", raw.json, "For machines");
@@ -112,6 +114,7 @@ struct LessonCommands {
 LessonCommands define_lessons(CLI::App& app, RawAgentArguments& raw) {
   LessonCommands commands;
   commands.whole = app.add_subcommand("lessons", "What was learnt from tasks of this user");
+  commands.whole->require_subcommand(0, 1);  // a word behind it may be called as another is
   commands.whole->add_option("--user", raw.host.user, "Whose, when started as root")
       ->type_name("NAME");
   commands.list = commands.whole->add_subcommand("list", "Show them, newest first");
@@ -132,6 +135,20 @@ std::optional<Finished> check_model(const CLI::App& command, const RawAgentArgum
   return usage("--model: " + *complaint);
 }
 
+// The same of the name of a provider. One that a server knows may be another one.
+std::optional<Finished> check_provider(const CLI::App& command, const RawAgentArguments& raw) {
+  if (command.count("--provider") == 0 || !raw.server.empty()) return std::nullopt;
+  std::string known;
+  for (const runtime::ProviderConfig& provider : runtime::known_providers()) {
+    if (provider.name == raw.provider) return std::nullopt;
+    known += provider.name + ", ";
+  }
+  known += runtime::Config().replay.name;
+  if (raw.provider == runtime::Config().replay.name) return std::nullopt;
+  return usage("--provider: expected one of " + known + ", not " +
+               runtime::json::quoted(raw.provider, 64));
+}
+
 Command run_options(const CLI::App& run, const RawAgentArguments& raw) {
   RunTaskOptions options;
   if (raw.task.empty()) return usage("run: expected TASK, or - to read it from standard input");
@@ -141,6 +158,7 @@ Command run_options(const CLI::App& run, const RawAgentArguments& raw) {
   }
   options.task = raw.task;
   if (auto mistake = check_model(run, raw)) return *mistake;
+  if (auto mistake = check_provider(run, raw)) return *mistake;
   if (run.count("--attempts") > 0) options.max_attempts = raw.attempts;
   options.candidates = raw.candidates;
   options.tests_file = raw.tests;
@@ -162,6 +180,7 @@ Command run_options(const CLI::App& run, const RawAgentArguments& raw) {
 
 Command benchmark_options(const CLI::App& benchmark, const RawAgentArguments& raw) {
   if (auto mistake = check_model(benchmark, raw)) return *mistake;
+  if (auto mistake = check_provider(benchmark, raw)) return *mistake;
   BenchmarkOptions options;
   if (!raw.suite.empty()) options.suite = raw.suite;
   if (benchmark.count("--limit") > 0) options.max_problems = raw.limit;

@@ -5,10 +5,10 @@
 #include <sstream>
 #include <utility>
 
-#include "jail/egress.h"
 #include "runtime/json/writer.h"
 #include "runtime/sandbox/language.h"
 #include "runtime/service/request_fields.h"
+#include "runtime/service/sandbox_requests.h"
 #include "server/cli/agent_arguments.h"
 #include "server/cli/common_arguments.h"
 #include "server/cli/jobs/jobs_arguments.h"
@@ -33,6 +33,9 @@ struct Raw {
   bool explain = false;
   bool interactive = false;
   bool tty = false;
+  bool no_stdin = false;
+  std::uint32_t processes = 0;
+  std::uint32_t disk = 0;
   bool speed = false;
   HostArguments host_arguments;
   ProgramArguments program;
@@ -52,6 +55,10 @@ struct Commands {
   Raw raw;
 };
 
+const runtime::Field& limit_of(std::string_view name) {
+  return *runtime::find_field(runtime::sandbox_limit_fields(), name);
+}
+
 void define_exec(Commands& commands) {
   CLI::App& exec = *commands.app.add_subcommand("exec", "Run one program in a jail");
   Raw& raw = commands.raw;
@@ -63,8 +70,14 @@ void define_exec(Commands& commands) {
   exec.add_option(
           "--language", raw.language,
           std::string(language.expected) + "; by default as the file's name or its first line says")
-      ->type_name("L");
+      ->type_name("LANGUAGE");
   add_program_arguments(exec, raw.program);
+  exec.add_option("--processes", raw.processes, "Processes and threads at once [128]")
+      ->type_name("N")
+      ->transform(number_of(limit_of("processes")));
+  exec.add_option("--disk", raw.disk, "For /workspace and /tmp, each, in MB or 512m, 1g [64]")
+      ->type_name("MB")
+      ->transform(number_of(limit_of("disk_mb"), {}, Unit::memory));
   exec.add_option("-e,--env", raw.env,
                   "A variable for the program, NAME alone with the value that it has here; may "
                   "repeat")
@@ -89,13 +102,18 @@ void define_exec(Commands& commands) {
   auto* explain =
       exec.add_flag("--explain", raw.explain, "Print the steps that make the jail; run nothing")
           ->excludes(json);
-  exec.add_flag("-t,--tty", raw.tty,
-                "Give the program a terminal, which is shown at this one; without a program, an\n"
-                "interpreter of the language")
-      ->excludes(json)
-      ->excludes(explain);
-  exec.add_flag("-i,--interactive", raw.interactive,
-                "Pass standard input on, as is always done; for -it");
+  auto* tty =
+      exec.add_flag("-t,--tty", raw.tty,
+                    "Give the program a terminal, which is shown at this one; without a program, "
+                    "an\ninterpreter of the language. ~. at the beginning of a line ends it")
+          ->excludes(json)
+          ->excludes(explain);
+  auto* interactive = exec.add_flag("-i,--interactive", raw.interactive,
+                                    "Pass standard input on, as is always done; for -it");
+  exec.add_flag("-n,--no-stdin", raw.no_stdin,
+                "Leave standard input alone; the program has none, as in a loop over its lines")
+      ->excludes(tty)
+      ->excludes(interactive);
   add_host_arguments(exec, raw.host_arguments);
   exec.footer(
       "Arguments for the program follow after --. Standard input, output and error are passed\n"
@@ -109,8 +127,8 @@ void define_serve(Commands& commands) {
   CLI::App& serve = *commands.app.add_subcommand("serve", "Answer POST /execute over HTTP");
   Raw& raw = commands.raw;
   serve.add_option("--host", raw.host, "Address to listen on, or unix:/path [127.0.0.1]")
-      ->type_name("H");
-  serve.add_option("--port", raw.port, "Port to listen on; 0 for any [8000]")->type_name("P");
+      ->type_name("HOST");
+  serve.add_option("--port", raw.port, "Port to listen on; 0 for any [8000]")->type_name("PORT");
   serve.add_option("--config", raw.config, "Configuration file [agent-sandbox.json]")
       ->type_name("FILE");
   serve.add_option("--log-level", raw.log_level, "debug, info, warning or error [info]")
@@ -174,6 +192,10 @@ Command exec_options(const Commands& commands, std::vector<std::string> args) {
   options.file = raw.file;
   options.has_terminal = raw.tty;
   if (raw.tty && raw.file == "-") return usage("-t: standard input is the terminal's, not -");
+  if (raw.no_stdin && raw.file == "-") {
+    return usage("--no-stdin: the program itself comes by standard input");
+  }
+  options.reads_input = !raw.no_stdin;
   if (!raw.tty && !options.code && raw.file.empty()) {
     return usage("exec: expected -c CODE, FILE or -");
   }
@@ -186,10 +208,15 @@ Command exec_options(const Commands& commands, std::vector<std::string> args) {
     }
   }
   if (auto mistake = read_program_arguments(exec, raw.program, options.program)) return *mistake;
+  options.max_processes = given(exec, "--processes", raw.processes);
+  options.disk_limit_mb = given(exec, "--disk", raw.disk);
   if (auto mistake = check_counts(raw, args)) return *mistake;
   for (const std::string& entry : raw.env) {
     const std::size_t equals = entry.find('=');
-    if (equals == 0 || entry.empty()) return usage("--env: expected NAME=VALUE, or NAME");
+    if (!is_variable_name(entry.substr(0, equals))) {
+      return usage("--env " + runtime::json::quoted(entry, 64) +
+                   ": expected NAME=VALUE, or NAME, without blanks in NAME");
+    }
     if (equals == entry.npos) {
       options.passed_env.push_back(entry);
     } else {
@@ -197,11 +224,7 @@ Command exec_options(const Commands& commands, std::vector<std::string> args) {
     }
   }
   if (auto mistake = read_artifact_arguments(raw.artifacts, options.artifacts)) return *mistake;
-  for (const std::string& rule : raw.allow) {
-    if (const auto checked = jail::check_egress_rule(rule); !checked) {
-      return usage("--allow " + rule + ": " + checked.error().doing);
-    }
-  }
+  if (auto mistake = check_allow(raw.allow)) return *mistake;
   options.allow = raw.allow;
   options.args = std::move(args);
   options.jail_file = raw.jail_file;
@@ -289,32 +312,12 @@ const CLI::App& deepest_parsed(const CLI::App& app) {
   return commands.empty() ? app : deepest_parsed(*commands.front());
 }
 
-// "agent-sandbox sandbox exec".
-std::string full_name(const CLI::App& command) {
-  const CLI::App* parent = command.get_parent();
-  return (parent == nullptr ? "" : full_name(*parent) + " ") + command.get_name();
-}
-
 Finished with_help(Finished finished, const CLI::App& command) {
   if (!finished.error.empty()) finished.error += full_name(command) + " --help says more.\n";
   return finished;
 }
 
-// `word` is empty where none was named.
-Finished no_subcommand(const CLI::App& app, const std::string& word) {
-  const std::vector<std::string> names = subcommand_names(app);
-  std::string known;
-  for (std::size_t i = 0; i < names.size(); ++i) {
-    known += (i == 0 ? "" : i + 1 == names.size() ? " or " : ", ") + names[i];
-  }
-  if (word.empty()) return usage("expected a subcommand: " + known);
-  const auto meant = nearest_word(word, names);
-  return usage("there is no subcommand " + runtime::json::quoted(word) +
-               (meant ? "; did you mean " + *meant + "?" : "; expected " + known));
-}
-
 Finished unexpected_arguments(const CLI::App& command, const std::vector<std::string>& words) {
-  if (!subcommand_names(command).empty() && !words.empty()) return no_subcommand(command, words[0]);
   std::string text;
   for (const std::string& word : words) {
     text += (text.empty() ? "" : " ") + runtime::json::quoted(word, 256);
@@ -323,20 +326,62 @@ Finished unexpected_arguments(const CLI::App& command, const std::vector<std::st
                (command.get_name() == "exec" ? "; arguments of the program follow after --" : ""));
 }
 
-Finished mistake_of(const CLI::ParseError& error, const CLI::App& app, const std::string& word) {
+// The option whose name begins a text of CLI11's; null where none does.
+const CLI::Option* option_in(const CLI::App& command, const std::string& text) {
+  return command.get_option_no_throw(text.substr(0, text.find(':')));
+}
+
+// Two options that cannot stand together.
+Finished excluded(const CLI::App& command, const std::string& text) {
+  if (command.get_name() == "exec" && command.count("-c") > 0 && command.count("program") > 0) {
+    return usage("-c and the file " + command["program"]->as<std::string>() +
+                 " exclude each other; arguments of the program follow after --");
+  }
+  constexpr std::string_view verb = " excludes ";
+  const std::size_t at = text.find(verb);
+  if (at == text.npos) return usage(text);
+  return usage(text.substr(0, at) + " and " + text.substr(at + verb.size()) +
+               " exclude each other");
+}
+
+// An option with a value too few or too many.
+Finished wrong_count(const CLI::App& command, const std::string& text) {
+  const CLI::Option* const option = option_in(command, text);
+  if (option == nullptr) return usage(text);
+  const std::string name = option->get_name();
+  if (option->count() > 1) return usage(name + " is given more than once");
+  return usage(name + ": expected " + option->get_type_name());
+}
+
+// A flag with a value, as --json=yes: all other values are read by functions of ours.
+Finished value_of_flag(const CLI::App& command, const std::string& text) {
+  for (const CLI::Option* option : command.get_options()) {
+    const bool is_flag = option->get_items_expected_max() == 0;
+    if (!is_flag || option->count() == 0 || text.find(option->get_name()) == text.npos) continue;
+    return usage(option->get_name() + " takes no value");
+  }
+  return usage(text);
+}
+
+Finished mistake_of(const CLI::ParseError& error, const CLI::App& app) {
   const CLI::App& command = deepest_parsed(app);
   if (dynamic_cast<const CLI::RequiredError*>(&error) != nullptr && &command == &app) {
-    return no_subcommand(app, word);
+    return usage(no_subcommand_text(app, {}));
   }
   if (dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr) {
     return unexpected_arguments(command, app.remaining(true));
   }
-  if (dynamic_cast<const CLI::ExcludesError*>(&error) != nullptr && command.get_name() == "exec" &&
-      command.count("-c") > 0 && command.count("program") > 0) {
-    return usage("-c and the file " + command["program"]->as<std::string>() +
-                 " exclude each other; arguments of the program follow after --");
+  const std::string text = error.what();
+  if (dynamic_cast<const CLI::ExcludesError*>(&error) != nullptr) {
+    return excluded(command, text);
   }
-  return usage(error.what());
+  if (dynamic_cast<const CLI::ArgumentMismatch*>(&error) != nullptr) {
+    return wrong_count(command, text);
+  }
+  if (dynamic_cast<const CLI::ConversionError*>(&error) != nullptr) {
+    return value_of_flag(command, text);
+  }
+  return usage(text);
 }
 
 }  // namespace
@@ -359,10 +404,9 @@ Command parse_arguments(std::vector<std::string> args, const std::string& versio
   define_doctor(commands);
   spell_out(args);
   std::vector<std::string> guest_args = take_guest_args(args);
-  if (const auto unknown = unknown_option(app, args)) {
+  if (const auto unknown = unknown_word(app, args)) {
     return with_help(usage(unknown->text), *unknown->command);
   }
-  const std::string command = args.empty() ? "" : args.front();
   std::reverse(args.begin(), args.end());  // CLI11 takes them from the back
   try {
     app.parse(std::move(args));
@@ -372,7 +416,7 @@ Command parse_arguments(std::vector<std::string> args, const std::string& versio
     if (app.exit(error, output, errors) == 0) {
       return Finished{.exit_code = 0, .output = output.str(), .error = {}};
     }
-    return with_help(mistake_of(error, app, command), deepest_parsed(app));
+    return with_help(mistake_of(error, app), deepest_parsed(app));
   }
   Command parsed = parsed_command(commands, agent_commands, sandbox_commands, jobs_commands,
                                   std::move(guest_args));

@@ -76,7 +76,7 @@ int measure(LocalRunner& local, agent::AgentRuntime& runtime, runtime::Logger& l
     return fail(exit_own_failure, refusal->detail);
   }
   const auto& report = std::get<runtime::benchmark::BenchmarkReport>(measured);
-  if (!write_all(STDOUT_FILENO, text_of(report, wanted.format))) return exit_own_failure;
+  if (const int failed = print(text_of(report, wanted.format)); failed != 0) return failed;
   if (interrupt.signal() == 0 && !report.tasks.empty() && !has_answers(report)) {
     return fail(exit_own_failure, "no program was run: " + report.tasks.front().error);
   }
@@ -89,7 +89,7 @@ int benchmark(const BenchmarkOptions& options, runtime::Environment environment)
   auto suite = runtime::benchmark::find_suite(options.suite);
   if (!suite) return fail(exit_usage, "--suite: " + suite.error().message());
   auto local = start_local_runner(options.host, std::move(environment), {});
-  if (!local) return fail(exit_own_failure, local.error().message());
+  if (!local) return fail_to_start(local.error().message());
   runtime::Logger logger(
       {.level = runtime::LogLevel::warning, .format = local->config.log_format, .write = {}});
   auto parts =

@@ -14,7 +14,6 @@
 
 namespace CLI {
 class App;
-class Range;
 class Validator;
 }  // namespace CLI
 
@@ -23,19 +22,25 @@ namespace server {
 // A mistake on the command line. parse_arguments() adds where to read more.
 Finished usage(const std::string& text);
 
-// For Option::transform(): a number with or without a unit (90, 500ms, 2m, 1h, 1d) as seconds,
-// whole ones where the option's value is an integer, and (512, 512m, 2g) as megabytes of
-// 1024 * 1024 bytes, as everywhere in this program.
-CLI::Validator in_seconds();
-CLI::Validator in_whole_seconds();
-CLI::Validator in_megabytes();
-
 // The operator's ceilings are for clients. Whoever types --timeout and --memory is the operator.
 inline constexpr runtime::Ceilings typed_ceilings{.timeout = std::chrono::hours(24),
                                                   .memory_limit_mb = 1u << 20};
 
-// The check that a number is within the bounds of `field`.
-CLI::Range within(const runtime::Field& field, const runtime::RequestRules& rules = {});
+// What a number of the command line may have behind it: nothing; a time (90, 500ms, 2m, 1h, 1d),
+// which becomes seconds, and may have to be whole ones; an amount of memory (512, 512m, 2g), which
+// becomes megabytes of 1024 * 1024 bytes, as everywhere in this program.
+enum class Unit { none, time, whole_time, memory };
+
+// For Option::transform(): a number within the bounds of `field`, a whole one where that is an
+// integer. Every number of the command line is read by it, so that all mistakes read alike.
+CLI::Validator number_of(const runtime::Field& field, const runtime::RequestRules& rules = {},
+                         Unit unit = Unit::none);
+// For Option::check(): one of the words that `field` may be.
+CLI::Validator word_of(const runtime::Field& field, const runtime::RequestRules& rules = {});
+
+// Whether a variable can be called that: the kernel takes more, but it would be an option or a
+// typing error here.
+bool is_variable_name(std::string_view name);
 
 // As CLI11 hands them over; they outlive its parse().
 struct ProgramArguments {
@@ -69,6 +74,9 @@ std::optional<Finished> read_artifact_arguments(const ArtifactArguments& raw,
 // What there are too many of for the field of programs that is called `field`, or nothing.
 std::optional<Finished> check_count(const std::string& option, std::string_view field,
                                     std::size_t count);
+
+// Says which of them is no rule for egress, or nothing.
+std::optional<Finished> check_allow(const std::vector<std::string>& rules);
 
 void add_server(CLI::App& command, std::string& url);
 // Says what of a command line that names a server, if it does, is no business of one, or nothing.

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <boost/asio/thread_pool.hpp>
-#include <cstdio>
 
 #include "runtime/json/writer.h"
 #include "runtime/sandbox/language.h"
@@ -14,6 +13,7 @@
 #include "server/cli/host_exposure.h"
 #include "server/cli/run_once.h"
 #include "server/cli/start.h"
+#include "server/cli/write_all.h"
 
 namespace server {
 namespace {
@@ -142,8 +142,7 @@ int print_speed(const DoctorOptions& options, const jail::Result<HostSpeed>& spe
   const std::string line = options.format == DoctorOptions::Format::json
                                ? describe_json(host, *speed)
                                : "host: " + describe(host, *speed);
-  std::fprintf(stdout, "%s\n", line.c_str());
-  return 0;
+  return print(line + "\n");
 }
 
 }  // namespace
@@ -208,7 +207,7 @@ int doctor(const DoctorOptions& options, runtime::Environment environment,
   StartFailures failures;
   const auto started =
       start({.host = options.host, .environment = std::move(environment)}, &failures);
-  if (!started) return fail(exit_own_failure, started.error().message());
+  if (!started) return fail_to_start(started.error().message());
   Diagnosis diagnosis;
   const HostFiles files;
   diagnosis.host = this_host();
@@ -234,8 +233,8 @@ int doctor(const DoctorOptions& options, runtime::Environment environment,
       options.format == DoctorOptions::Format::json
           ? describe_json(diagnosis, version)
           : describe(diagnosis, version, colours_on(STDOUT_FILENO, started->environment));
-  std::fputs(text.c_str(), stdout);
-  return diagnosis.jails_run() ? 0 : 1;
+  const int failed = print(text);
+  return failed != 0 ? failed : diagnosis.jails_run() ? 0 : 1;
 }
 
 }  // namespace server

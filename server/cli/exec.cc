@@ -29,8 +29,11 @@
 #include "server/cli/exec_terminal.h"
 #include "server/cli/exit_codes.h"
 #include "server/cli/interrupt.h"
+#include "server/cli/option_words.h"
+#include "server/cli/read_files.h"
 #include "server/cli/run_once.h"
 #include "server/cli/start.h"
+#include "server/cli/typed_escape.h"
 #include "server/cli/write_all.h"
 
 namespace server {
@@ -50,6 +53,7 @@ class Passthrough {
 
   void operator()(runtime::Stream stream, std::string_view bytes) {
     if (error_ != 0) return;
+    if (stream == runtime::Stream::standard_error) keep_tail(bytes);
     const bool is_out = stream == runtime::Stream::standard_output;
     const jail::Fd& own = is_out ? out_ : err_;
     const int fd = own.valid() ? own.get() : is_out ? STDOUT_FILENO : STDERR_FILENO;
@@ -58,10 +62,20 @@ class Passthrough {
     cancel_.request();
   }
 
+  // What came last on standard error.
+  const std::string& error_tail() const { return error_tail_; }
+
   // The errno of writing; 0 where there is none, or the run was cancelled.
   int error() const { return error_ == EINTR ? 0 : error_.load(); }
 
  private:
+  void keep_tail(std::string_view bytes) {
+    constexpr std::size_t most = 4096;
+    error_tail_ += bytes.substr(bytes.size() - std::min(bytes.size(), most));
+    if (error_tail_.size() > most) error_tail_.erase(0, error_tail_.size() - most);
+  }
+
+  std::string error_tail_;
   runtime::Cancel cancel_;
   const jail::Fd out_;
   const jail::Fd err_;
@@ -74,7 +88,9 @@ struct Program {
 };
 
 jail::Result<Program> read_program(const ExecOptions& options) {
-  if (options.code) return Program{.code = *options.code};
+  if (options.code) {
+    return Program{.code = *options.code, .input_fd = options.reads_input ? STDIN_FILENO : -1};
+  }
   if (options.file.empty()) {
     const char* const code =
         interactive_program(options.language.value_or(runtime::Language::python));
@@ -88,7 +104,8 @@ jail::Result<Program> read_program(const ExecOptions& options) {
                   ? runtime::read_text(STDIN_FILENO, "standard input", runtime::max_code_bytes)
                   : runtime::read_text_file(options.file, runtime::max_code_bytes);
   if (!code) return code.error();
-  return Program{.code = std::move(*code), .input_fd = from_input ? -1 : STDIN_FILENO};
+  const bool has_input = !from_input && options.reads_input;
+  return Program{.code = std::move(*code), .input_fd = has_input ? STDIN_FILENO : -1};
 }
 
 // A file says its language by its name or its first line. What is typed, or comes by standard
@@ -134,9 +151,10 @@ void pass_terminal_name(ExecOptions& options, const runtime::Environment& enviro
   if (name != environment.end()) options.env.emplace(options.env.begin(), "TERM", name->second);
 }
 
-// The name that the program's file has here, where its jail can have one of that name too; else
-// empty.
-std::string file_name_for(const ExecOptions& options) {
+// The name that the program's file has here, where its jail can have one of that name beside
+// `files`; else empty.
+std::string file_name_for(const ExecOptions& options,
+                          const std::vector<runtime::InputFile>& files) {
   constexpr std::string_view plain =
       "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
   constexpr std::size_t max_bytes = 128;
@@ -146,8 +164,8 @@ std::string file_name_for(const ExecOptions& options) {
                         name.find_first_not_of(plain) == name.npos && name.front() != '.' &&
                         name.front() != '-';
   // A caller who brings another file of that name means that one.
-  const bool is_taken = std::ranges::any_of(
-      options.program.files, [&](const FileOption& file) { return file.destination == name; });
+  const bool is_taken =
+      std::ranges::any_of(files, [&](const auto& file) { return file.path == name; });
   return is_plain && !is_taken ? name : std::string();
 }
 
@@ -178,12 +196,14 @@ jail::Network network_of(const ExecOptions& options, const SharedJailFile& jail_
 }
 
 runtime::RunRequest request_of(ExecOptions options, runtime::Language language, std::string code,
+                               std::vector<runtime::InputFile> files,
                                const SharedJailFile& jail_file,
                                const runtime::RequestRules& rules) {
   runtime::RunRequest request = runtime::default_program(rules);
   request.language = language;
   request.code = std::move(code);
-  request.file_name = file_name_for(options);
+  request.file_name = file_name_for(options, files);
+  request.files = std::move(files);
   request.template_name = options.template_name;
   request.args = std::move(options.args);
   // What the command line says comes later and so counts.
@@ -196,6 +216,8 @@ runtime::RunRequest request_of(ExecOptions options, runtime::Language language, 
   request.timeout = options.program.timeout.value_or(usual);
   if (options.has_terminal) request.terminal = own_terminal_size();
   request.memory_limit_mb = options.program.memory_limit_mb.value_or(request.memory_limit_mb);
+  request.max_processes = options.max_processes;
+  request.disk_limit_mb = options.disk_limit_mb;
   return request;
 }
 
@@ -220,24 +242,38 @@ runtime::RequestRules rules_for(const Start& started, std::vector<runtime::Templ
   return rules;
 }
 
-// The refusal in the words of the command line, whose options stand for the fields.
-std::string in_options(const runtime::Refusal& refusal) {
-  constexpr std::pair<std::string_view, std::string_view> options[] = {
-      {"args, env: ", "the arguments and --env: "},
-      {"files: ", "--file: "},
-      {"language: ", "--language: "},
-      {"template: ", "--template: "}};
-  for (const auto& [field, option] : options) {
-    if (refusal.detail.starts_with(field)) {
-      return std::string(option) + refusal.detail.substr(field.size());
-    }
-  }
-  return refusal.detail;
+// Where limits come from that the command line does not say; empty: nobody set them.
+struct LimitPlaces {
+  std::string time;
+  std::string memory;
+};
+
+// The result, whose cause says where the limit comes from that was met.
+runtime::RunResult with_place(runtime::RunResult result, const LimitPlaces& places) {
+  const auto met = result.outcome.met;
+  const std::string place = met == runtime::RequestLimit::time     ? places.time
+                            : met == runtime::RequestLimit::memory ? places.memory
+                                                                   : std::string();
+  if (!place.empty()) result.outcome.cause += ", by " + place;
+  return result;
+}
+
+// What a closed terminal sends, unless nohup(1) made us deaf to it.
+int hangup_signal() {
+  struct sigaction action {};
+  const bool is_heard = ::sigaction(SIGHUP, nullptr, &action) == 0 && action.sa_handler != SIG_IGN;
+  return is_heard ? SIGHUP : SIGTERM;
+}
+
+// An error of the template that was named, with the option before it.
+std::string in_template_option(const jail::Error& error, const std::string& template_name) {
+  const bool is_named = error.doing.starts_with("template " + template_name + ": ");
+  return (is_named ? "--" : "") + error.message();
 }
 
 int run(runtime::Runner& runner, asio::thread_pool& pool, const Program& program,
         runtime::RunRequest request, const ArtifactDirectories& directories,
-        ExecOptions::Mode mode) {
+        const LimitPlaces& places, ExecOptions::Mode mode) {
   const runtime::Execution execution = runtime::make_execution();
   request.network.label = execution.id;
   runtime::RunOptions options;
@@ -257,6 +293,10 @@ int run(runtime::Runner& runner, asio::thread_pool& pool, const Program& program
     auto entered = ExecTerminal::enter(pool.get_executor());
     if (!entered) return fail(exit_own_failure, entered.error().message());
     options.on_terminal = entered->on_terminal();
+    options.edit_input = [escape = TypedEscape(),
+                          hangup = hangup_signal()](std::string& typed) mutable {
+      if (escape.take(typed)) ::kill(::getpid(), hangup);
+    };
     terminal.emplace(std::move(*entered));
   }
   const auto result = run_once(runner, pool, request, std::move(options));
@@ -276,7 +316,8 @@ int run(runtime::Runner& runner, asio::thread_pool& pool, const Program& program
     const jail::Error error{jail::ErrorKind::kernel, "write output", passthrough->error(), {}};
     return fail(exit_own_failure, error.message());
   }
-  return report_run(*result, json, directories);
+  if (result->status == runtime::Status::error) tell_refused(passthrough->error_tail(), request);
+  return report_run(with_place(*result, places), json, directories);
 }
 
 }  // namespace
@@ -318,17 +359,19 @@ int exec(ExecOptions options, runtime::Environment environment) {
       start({.host = options.host,
              .environment = std::move(environment),
              .before_root_ends = [&directories] { return directories->remember_caller(); },
+             .reads_all_of_dotenv = false,
              .may_have_own_users = !shows_files_of_host(*jail_file)});
-  if (!started) return fail(exit_own_failure, started.error().message());
+  if (!started) return fail_to_start(started.error().message());
   auto templates = templates_for(options, started->config);
   if (!templates) return fail(exit_usage, templates.error().message());
   const runtime::RequestRules rules = rules_for(*started, std::move(*templates));
   const ExecOptions::Mode mode = options.mode;
-  auto request =
-      request_of(std::move(options), *language, std::move(program->code), *jail_file, rules);
-  request.files = std::move(*files);
+  const bool has_own_timeout = options.program.timeout.has_value() || options.has_terminal;
+  const bool has_own_memory = options.program.memory_limit_mb.has_value();
+  auto request = request_of(std::move(options), *language, std::move(program->code),
+                            std::move(*files), *jail_file, rules);
   if (const auto refusal = runtime::check_program(request, rules)) {
-    return fail(exit_usage, in_options(*refusal));
+    return fail(exit_usage, in_options(refusal->detail));
   }
   asio::thread_pool pool(2);
   runtime::RunnerOptions limits = runner_options(*started);
@@ -342,13 +385,16 @@ int exec(ExecOptions options, runtime::Environment environment) {
   }
   limits.jail_file = *jail_file;
   const auto runner = runtime::Runner::create(pool.get_executor(), std::move(limits));
-  if (!runner) return fail(exit_own_failure, runner.error().message());
+  if (!runner) return fail_to_start(in_template_option(runner.error(), request.template_name));
   if (mode == ExecOptions::Mode::explain) {
     const auto plan = (*runner)->explain(request);
     if (!plan) return fail(exit_own_failure, plan.error().message());
-    return write_all(STDOUT_FILENO, *plan) ? 0 : exit_own_failure;
+    return print(*plan);
   }
-  return run(**runner, pool, *program, std::move(request), *directories, mode);
+  const LimitPlaces places = {
+      .time = has_own_timeout ? std::string() : started->config.sandbox_timeout_place,
+      .memory = has_own_memory ? std::string() : started->config.sandbox_memory_place};
+  return run(**runner, pool, *program, std::move(request), *directories, places, mode);
 }
 
 }  // namespace server

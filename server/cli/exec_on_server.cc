@@ -2,18 +2,24 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <optional>
 #include <utility>
 
 #include "runtime/config/text_file.h"
 #include "runtime/json/base64.h"
+#include "runtime/json/members.h"
 #include "runtime/json/writer.h"
+#include "runtime/llm/wire_json.h"
 #include "runtime/service/old_answers.h"
+#include "server/api/query.h"
 #include "server/cli/exec_report.h"
 #include "server/cli/exit_codes.h"
+#include "server/cli/option_words.h"
 #include "server/cli/sandbox/followed_events.h"
 #include "server/cli/sandbox/json_text.h"
+#include "server/cli/sandbox/passed_signal.h"
 #include "server/cli/sandbox/server_client.h"
 
 namespace server {
@@ -23,6 +29,17 @@ namespace json = runtime::json;
 
 // More than any server takes in one request.
 constexpr std::size_t max_stdin_bytes = 16u << 20;
+
+// Whether the program names its input. It may read it in another way too, and then meets its end.
+bool names_its_input(const ProgramForServer& program) {
+  constexpr std::string_view of_shells[] = {"read ", "cat", "stdin"};
+  constexpr std::string_view of_others[] = {"input(", "stdin", "readline"};
+  const auto names = [&](std::string_view word) {
+    return program.code.find(word) != std::string::npos;
+  };
+  return program.language == runtime::Language::bash ? std::ranges::any_of(of_shells, names)
+                                                     : std::ranges::any_of(of_others, names);
+}
 
 // All that the program reads, which is sent with it. A terminal is no input.
 jail::Result<std::string> read_input(int fd) {
@@ -62,41 +79,63 @@ void write_network(json::Writer& writer, const std::vector<std::string>& rules) 
   writer.end_object();
 }
 
-// How a stream of its events went.
-struct StreamedRun {
-  int exit_code = 0;  // another one: it did not come to a result, which was told
-  std::optional<json::Value> result;
-};
+// A program on the server, of which is told as it runs.
+class RemoteProgram {
+ public:
+  RemoteProgram(client::ServerClient& client, ExecOptions::Mode mode)
+      : client_(client),
+        passes_output_(mode == ExecOptions::Mode::stream),
+        signal_(client, client::PassedSignal::To::process) {}
 
-StreamedRun stream(client::ServerClient& client, const std::string& request) {
-  constexpr client::LastEvent last = {.type = "complete",
-                                      .missing = "the server ended before the program did",
-                                      .refused = exit_own_failure};
-  client::Signals& signals = client.signals();
-  StreamedRun ran;
-  const auto take = [&](const client::FollowedEvent& event) {
-    if (event.type == "execution_result") ran.result = event.data;
+  // The exit status; 0: there is a result.
+  int run(const std::string& request) {
+    constexpr client::LastEvent last = {.type = "complete",
+                                        .missing = "the server ended before the program did",
+                                        .refused = exit_own_failure,
+                                        .in_words = in_options_for_server};
+    const int failed = client::follow(
+        client_, {.method = "POST", .path = "/execute", .body = request}, last,
+        [this](const client::FollowedEvent& event) { return take(event); },
+        [this] { pass_signal(); });
+    return failed != 0 || result_ ? failed : client::fail_unreadable();
+  }
+
+  const json::Value& result() const { return *result_; }
+
+ private:
+  int take(const client::FollowedEvent& event) {
+    if (event.type == "started") job_ = json::text_member(&event.data, "job_id");
+    if (event.type == "execution_result" && event.data.as_object() != nullptr) result_ = event.data;
     const bool is_error = event.type == "stderr";
-    if (!is_error && event.type != "stdout") return 0;
+    if (!passes_output_ || (!is_error && event.type != "stdout")) return 0;
     const std::string* const text = event.data.as_string();
     const auto bytes = text == nullptr ? std::nullopt : json::decode_base64(*text);
     if (!bytes) return client::fail_unreadable();
     const int fd = is_error ? STDERR_FILENO : STDOUT_FILENO;
+    client::Signals& signals = client_.signals();
     return signals.write_all(fd, *bytes) ? 0 : client::fail_to_write(signals, errno);
-  };
-  ran.exit_code =
-      client::follow(client, {.method = "POST", .path = "/execute", .body = request}, last, take);
-  if (ran.exit_code == 0 && !ran.result) ran.exit_code = client::fail_unreadable();
-  return ran;
-}
+  }
 
-int run_whole(client::ServerClient& client, const std::string& request,
-              const ArtifactDirectories& directories) {
-  const auto answer = client.ask({.method = "POST", .path = "/execute", .body = request});
-  if (!answer) return client::fail(answer.error(), client.signals(), exit_own_failure);
-  const auto result = json::parse(*answer, "answer");
-  if (!result || result->as_object() == nullptr) return client::fail_unreadable();
-  return report_run(runtime::result_of_answer(*result), *answer, directories);
+  // What has not started is cancelled, since its number is not known yet.
+  void pass_signal() {
+    if (!job_.empty()) {
+      signal_.pass("/jobs/" + percent_encoded(job_) + "/signal");
+    } else if (client_.signals().first() != 0) {
+      client_.signals().return_lent();
+    }
+  }
+
+  client::ServerClient& client_;
+  const bool passes_output_;
+  client::PassedSignal signal_;
+  std::string job_;
+  std::optional<json::Value> result_;
+};
+
+std::string json_text(const json::Value& value) {
+  json::Writer writer;
+  runtime::llm::write_value(writer, value);
+  return std::move(writer).take();
 }
 
 }  // namespace
@@ -151,14 +190,26 @@ int exec_on_server(const ExecOptions& options, ProgramForServer program,
     return fail(exit_usage, std::string("--server: ") + what +
                                 " is not UTF-8, so that it cannot be sent; --file takes any bytes");
   }
+  if (program.input_fd >= 0 && ::isatty(program.input_fd) == 1 && names_its_input(program)) {
+    fail(0,
+         "the program's input is empty: what is typed here does not go to a server; pipe it in, or "
+         "use agent-sandbox sandbox exec");
+  }
   auto signals = client::Signals::block();
   if (!signals) return fail(exit_own_failure, signals.error().message());
   client::ServerClient client(std::move(*address), *signals);
   const std::string request = execute_request(options, program, *input);
-  if (options.mode == ExecOptions::Mode::json) return run_whole(client, request, directories);
-  const StreamedRun ran = stream(client, request);
-  if (ran.exit_code != 0) return ran.exit_code;
-  return report_run(runtime::result_of_answer(*ran.result), {}, directories);
+  RemoteProgram remote(client, options.mode);
+  if (const int failed = remote.run(request); failed != 0) return failed;
+  const runtime::RunResult result = runtime::result_of_answer(remote.result());
+  const std::string json =
+      options.mode == ExecOptions::Mode::json ? json_text(remote.result()) : std::string();
+  if (const int signal = signals->first(); signal != 0) {
+    // What the program has left when it ended by itself is kept.
+    keep_results(result, json, directories);
+    return exit_signal_base + signal;
+  }
+  return report_run(result, json, directories);
 }
 
 }  // namespace server

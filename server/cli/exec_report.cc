@@ -1,12 +1,11 @@
 #include "server/cli/exec_report.h"
 
-#include <unistd.h>
-
 #include <cstdint>
 #include <string>
 
 #include "runtime/sandbox/outcome.h"
 #include "server/cli/exit_codes.h"
+#include "server/cli/plain_text.h"
 #include "server/cli/write_all.h"
 
 namespace server {
@@ -40,9 +39,11 @@ void tell_network(const runtime::NetworkUse& use) {
   }
 }
 
+int print_json(const std::string& json) { return print(json_for_standard_output(json) + "\n"); }
+
 int report(const runtime::RunResult& result, const std::string& json) {
   if (!json.empty()) {
-    if (!write_all(STDOUT_FILENO, json + "\n")) return exit_own_failure;
+    if (const int failed = print_json(json); failed != 0) return failed;
   } else if (const std::string fate = fate_text(result); !fate.empty()) {
     fail(0, fate);
   }
@@ -56,12 +57,32 @@ int report_run(const runtime::RunResult& result, const std::string& json,
   tell_network(result.network);
   const int exit_code = report(result, json);
   if (keep_artifacts(result.artifacts, directories) || exit_code != 0) return exit_code;
-  return fail(exit_own_failure, "the program ended with exit status 0, but an artifact was not written");
+  return fail(exit_own_failure,
+              "the program ended with exit status 0, but an artifact was not written");
+}
+
+void tell_refused(std::string_view error_tail, const runtime::RunRequest& request) {
+  constexpr std::string_view no_space = "No space left on device";
+  constexpr std::string_view try_again = "Resource temporarily unavailable";
+  constexpr std::string_view no_thread = "can't start new thread";
+  const jail::Limits usual;
+  const auto has = [&](std::string_view text) { return error_tail.find(text) != error_tail.npos; };
+  if (has(no_space)) {
+    const auto usual_mb = static_cast<std::uint32_t>(usual.workspace_bytes >> 20);
+    fail(0, "where the program was refused space: /workspace and /tmp hold " +
+                std::to_string(request.disk_limit_mb.value_or(usual_mb)) +
+                " MB each; --disk gives more, within --memory");
+  }
+  if (has(try_again) || has(no_thread)) {
+    fail(0, "where the program was refused a process or thread: it may have " +
+                std::to_string(request.max_processes.value_or(usual.processes)) +
+                " at once; --processes gives more");
+  }
 }
 
 void keep_results(const runtime::RunResult& result, const std::string& json,
                   const ArtifactDirectories& directories) {
-  if (!json.empty() && !write_all(STDOUT_FILENO, json + "\n")) return;
+  if (!json.empty()) print_json(json);
   keep_artifacts(result.artifacts, directories);
 }
 

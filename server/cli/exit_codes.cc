@@ -42,7 +42,7 @@ int exit_code_of(const runtime::RunResult& result) noexcept {
     case runtime::Status::violation:
       return exit_signal_base + SIGSYS;
     case runtime::Status::cancelled:
-      break;
+      return exit_signal_base + SIGTERM;  // somebody else cancelled its job
   }
   return exit_own_failure;
 }
@@ -50,6 +50,10 @@ int exit_code_of(const runtime::RunResult& result) noexcept {
 int fail(int exit_code, const std::string& text) {
   std::fprintf(stderr, "agent-sandbox: %s\n", plain_text(text).c_str());
   return exit_code;
+}
+
+int fail_to_start(const std::string& text) {
+  return fail(text.starts_with("--") ? exit_usage : exit_own_failure, text);
 }
 
 }  // namespace server

@@ -26,4 +26,8 @@ int signal_number(std::string_view name) noexcept;
 // of damaged files in it: plain_text() goes over it.
 int fail(int exit_code, const std::string& text);
 
+// The same for why nothing was started: exit_usage where the text begins with an option, since the
+// command line says or names what cannot be used then, else exit_own_failure.
+int fail_to_start(const std::string& text);
+
 }  // namespace server

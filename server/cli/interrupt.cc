@@ -1,19 +1,13 @@
 #include "server/cli/interrupt.h"
 
-#include <chrono>
 #include <csignal>
 #include <cstdlib>
 #include <utility>
 
 #include "server/cli/exit_codes.h"
+#include "server/cli/patience.h"
 
 namespace server {
-namespace {
-
-constexpr std::chrono::seconds patience_with_program{2};
-
-}  // namespace
-
 Interrupt::Interrupt(const boost::asio::any_io_executor& executor, runtime::Cancel cancel,
                      PassOn pass_on)
     : signals_(executor, SIGINT, SIGTERM),

@@ -1,11 +1,8 @@
 #include "server/cli/lessons.h"
 
-#include <unistd.h>
-
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/thread_pool.hpp>
 #include <boost/asio/use_future.hpp>
-#include <cstdio>
 #include <optional>
 #include <string>
 #include <utility>
@@ -19,6 +16,7 @@
 #include "server/cli/drop_privileges.h"
 #include "server/cli/exit_codes.h"
 #include "server/cli/plain_text.h"
+#include "server/cli/state_directory.h"
 #include "server/cli/write_all.h"
 
 namespace server {
@@ -70,11 +68,11 @@ int list(runtime::LessonParts parts, asio::thread_pool& pool, LessonsOptions::Fo
     const auto& page = std::get<agent::LessonPage>(listed);
     std::string text;
     if (format == LessonsOptions::Format::json) {
-      text = encode_lessons(page) + "\n";
+      text = json_for_standard_output(encode_lessons(page)) + "\n";
     } else {
       for (const agent::Lesson& lesson : page.lessons) text += text_of(lesson);
     }
-    if (!write_all(STDOUT_FILENO, text)) return exit_own_failure;
+    if (const int failed = print(text); failed != 0) return failed;
     is_empty = is_empty && page.lessons.empty();
     query.cursor = page.next_cursor;
   } while (query.cursor);
@@ -86,20 +84,20 @@ int erase(runtime::LessonParts parts, asio::thread_pool& pool, const std::string
   const auto one = id.empty() ? std::nullopt : std::optional(id);
   const auto erased = wait_for(pool, runtime::erase_lessons(parts, {}, one));
   if (const auto* refusal = std::get_if<runtime::Refusal>(&erased)) return refused(*refusal);
-  std::printf("%llu erased\n", static_cast<unsigned long long>(std::get<std::uint64_t>(erased)));
-  return 0;
+  return print(std::to_string(std::get<std::uint64_t>(erased)) + " erased\n");
 }
 
 }  // namespace
 
 int lessons(const LessonsOptions& options, runtime::Environment environment) {
+  take_state_directory(environment, options.user);
   runtime::ConfigSources sources;
   sources.environment = std::move(environment);
   runtime::find_default_files(sources);
   const auto config = runtime::load_config(sources);
   if (!config) return fail(exit_own_failure, config.error().message());
   if (const auto dropped = drop_privileges(options.user); !dropped) {
-    return fail(exit_own_failure, dropped.error().message());
+    return fail_to_start(dropped.error().message());
   }
   if (!config->lessons) return fail(exit_own_failure, "no lessons are kept: LESSONS is off");
   runtime::Logger logger(

@@ -20,6 +20,7 @@
 #include "server/cli/run_task.h"
 #include "server/cli/sandbox/sandbox_command.h"
 #include "server/cli/serve.h"
+#include "server/cli/write_all.h"
 
 namespace {
 
@@ -72,9 +73,9 @@ int dispatch(std::vector<std::string> args) {
     return server::client::jobs(*jobs, runtime::process_environment());
   }
   const auto& finished = std::get<server::Finished>(options);
-  std::fputs(finished.output.c_str(), stdout);
   std::fputs(finished.error.c_str(), stderr);
-  return finished.exit_code;
+  const int failed = server::print(finished.output);
+  return failed != 0 ? failed : finished.exit_code;
 }
 
 }  // namespace

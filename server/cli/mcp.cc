@@ -56,7 +56,7 @@ int mcp(const McpOptions& options, runtime::Environment environment, const std::
   auto started = start_service({.host = options.host,
                                 .environment = std::move(environment),
                                 .config_path = options.config_path});
-  if (!started) return fail(exit_own_failure, started.error().message());
+  if (!started) return fail_to_start(started.error().message());
   Service& service = **started;
   log_limits(service.logger, service.start.cgroup);
   if (::isatty(STDIN_FILENO) == 1) {

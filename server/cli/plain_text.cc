@@ -1,5 +1,7 @@
 #include "server/cli/plain_text.h"
 
+#include <unistd.h>
+
 #include <cstdint>
 
 #include "runtime/json/writer.h"
@@ -63,6 +65,29 @@ std::string plain_line(std::string_view bytes, std::size_t max_characters) {
     rest.remove_prefix(character.bytes);
   }
   return line;
+}
+
+std::string plain_json(std::string_view json) {
+  constexpr std::string_view digits = "0123456789abcdef";
+  const std::string whole = runtime::json::repair_utf8(json);
+  std::string plain;
+  plain.reserve(whole.size());
+  for (std::string_view rest = whole; !rest.empty();) {
+    const Character character = first_of(rest);
+    // What is below stands between values alone, and is white space there.
+    if (character.code < 0x20 || !is_unwelcome(character.code)) {
+      plain += rest.substr(0, character.bytes);
+    } else {
+      plain += "\\u";
+      for (int shift = 12; shift >= 0; shift -= 4) plain += digits[character.code >> shift & 0xFu];
+    }
+    rest.remove_prefix(character.bytes);
+  }
+  return plain;
+}
+
+std::string json_for_standard_output(std::string_view json) {
+  return ::isatty(STDOUT_FILENO) == 1 ? plain_json(json) : std::string(json);
 }
 
 }  // namespace server

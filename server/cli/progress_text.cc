@@ -166,9 +166,11 @@ ProgressStep ProgressText::of(const agent::Event& event) {
 }
 
 std::string ProgressText::end_of(const agent::TaskResult& result) const {
+  constexpr std::size_t max_provider_characters = 64;
   std::string tokens;
   for (const auto& [provider, usage] : result.usage) {
-    tokens += "; " + provider + ": " + std::to_string(usage.input_tokens) + " tokens in, " +
+    tokens += "; " + plain_line(provider, max_provider_characters) + ": " +
+              std::to_string(usage.input_tokens) + " tokens in, " +
               std::to_string(usage.output_tokens) + " out";
   }
   const double seconds = std::round(static_cast<double>(result.execution_time.count()) / 10) / 100;

@@ -26,7 +26,9 @@
 #include "server/cli/local_runner.h"
 #include "server/cli/plain_text.h"
 #include "server/cli/progress.h"
+#include "server/cli/read_files.h"
 #include "server/cli/run_on_server.h"
+#include "server/cli/state_directory.h"
 #include "server/cli/task_trace.h"
 #include "server/cli/terminal.h"
 #include "server/cli/write_all.h"
@@ -88,6 +90,20 @@ jail::Result<Brief> read_brief(const RunTaskOptions& options) {
   return brief;
 }
 
+// A cassette's answers are those to another question, where the task differs.
+void tell_of_recording(const RunTaskOptions& options, const runtime::Config& config) {
+  const auto* const active = runtime::active_provider(config);
+  const std::string& usual = active == nullptr ? options.provider : active->name;
+  const std::string& name = options.provider.empty() ? usual : options.provider;
+  if (name != config.replay.name) return;
+  fail(0, "the answers are recorded (REPLAY_CASSETTE); no model reads the task");
+}
+
+bool is_quiet(const RunTaskOptions& options) {
+  return options.output == RunTaskOptions::Output::json &&
+         options.detail == RunTaskOptions::Detail::usual;
+}
+
 void complete_request(agent::TaskRequest& request, const RunTaskOptions& options,
                       const runtime::Config& config) {
   request.max_attempts = options.max_attempts.value_or(config.max_reflexion_attempts);
@@ -113,29 +129,26 @@ int report(const agent::TaskResult& result, const RunTaskOptions& options,
            const runtime::Execution& execution) {
   std::string text;
   if (options.output == RunTaskOptions::Output::json) {
-    text = runtime::encode_task(result, execution, std::chrono::system_clock::now()) + "\n";
+    text = json_for_standard_output(
+               runtime::encode_task(result, execution, std::chrono::system_clock::now())) +
+           "\n";
   } else if (result.success()) {
     text = plain_text(result.output);
     if (!text.empty() && !text.ends_with('\n') && ::isatty(STDOUT_FILENO) == 1) text += "\n";
   }
-  if (!write_all(STDOUT_FILENO, text)) {
-    const jail::Error error{jail::ErrorKind::kernel, "write output", errno, {}};
-    return fail(exit_own_failure, error.message());
-  }
+  if (const int failed = print(text); failed != 0) return failed;
   return result.success() ? 0 : exit_not_solved;
 }
 
 int solve(LocalRunner& local, Agent& parts, Brief brief, const RunTaskOptions& options) {
   const runtime::Execution execution = runtime::make_execution();
   const auto strand = asio::make_strand(*local.pool);
-  const bool quiet = options.output == RunTaskOptions::Output::json &&
-                     options.detail == RunTaskOptions::Detail::usual;
   const ProgressPlace place = is_terminal(STDERR_FILENO, local.environment)
                                   ? ProgressPlace::terminal
                                   : ProgressPlace::lines;
   const auto style = style_of(options, local.environment, brief.request.max_attempts);
   const auto progress =
-      quiet ? nullptr : std::make_shared<Progress>(strand, STDERR_FILENO, place, style);
+      is_quiet(options) ? nullptr : std::make_shared<Progress>(strand, STDERR_FILENO, place, style);
   const auto trace =
       brief.trace.valid() ? std::make_shared<TaskTrace>(brief.request.task) : nullptr;
   agent::TaskOptions task;
@@ -171,9 +184,10 @@ int run_task(RunTaskOptions options, runtime::Environment environment) {
     return run_on_server(options, brief->request, brief->directories, brief->trace.get(),
                          environment);
   }
+  take_state_directory(environment, options.host.user);
   auto local = start_local_runner(options.host, std::move(environment),
                                   [&brief] { return brief->directories.remember_caller(); });
-  if (!local) return fail(exit_own_failure, local.error().message());
+  if (!local) return fail_to_start(local.error().message());
   complete_request(brief->request, options, local->config);
   runtime::Logger logger(
       {.level = runtime::LogLevel::warning, .format = local->config.log_format, .write = {}});
@@ -184,6 +198,7 @@ int run_task(RunTaskOptions options, runtime::Environment environment) {
       !why.empty()) {
     return fail(exit_own_failure, why);
   }
+  if (!is_quiet(options)) tell_of_recording(options, local->config);
   return solve(*local, *parts, std::move(*brief), options);
 }
 

@@ -23,8 +23,10 @@
 #include "server/api/api.h"
 #include "server/cli/agent_parts.h"
 #include "server/cli/exit_codes.h"
+#include "server/cli/host_versions.h"
 #include "server/cli/notify.h"
 #include "server/cli/service_parts.h"
+#include "server/cli/state_directory.h"
 #include "server/cli/workers.h"
 #include "server/http/http_server.h"
 
@@ -88,10 +90,16 @@ asio::awaitable<void> show_life(Notifier notifier, std::chrono::microseconds per
   }
 }
 
-jail::Result<Listener> listen(const runtime::Config& config) {
-  const auto path = runtime::unix_path(config.api_host);
-  return path ? listen_unix(*path, config.api_socket_mode)
-              : listen_tcp(config.api_host, config.api_port);
+// Takes the address before anything else is begun: whoever cannot have it hears so at once, and
+// root may have a port that is root's. A Unix socket belongs to whoever serves it, so it is made
+// later.
+jail::Result<void> take_address(const runtime::Config& config, Listener& listener) {
+  if (auto checked = runtime::check_exposure(config); !checked) return checked;
+  if (runtime::unix_path(config.api_host)) return {};
+  auto listening = listen_tcp(config.api_host, config.api_port);
+  if (!listening) return listening.error();
+  listener = std::move(*listening);
+  return {};
 }
 
 std::string place_of(const std::string& host, std::uint16_t port) {
@@ -100,7 +108,7 @@ std::string place_of(const std::string& host, std::uint16_t port) {
   return "http://" + (v6 ? "[" + host + "]" : host) + ":" + std::to_string(port);
 }
 
-int serve_with(Service& service, const std::optional<std::string>& usual_jobs,
+int serve_with(Service& service, Listener listener, const std::optional<std::string>& usual_jobs,
                const Notifier& notifier, Agent& agent, ApiOptions api_options) {
   const runtime::Config& config = service.start.config;
   runtime::Runner& runner = *service.runner;
@@ -144,10 +152,13 @@ int serve_with(Service& service, const std::optional<std::string>& usual_jobs,
   options.idle_timeout = config.api_idle;
   const auto first = workers.executors().front();
   HttpServer http(workers.executors(), options, api, logger);
-  auto listener = listen(config);
-  if (!listener) return fail(exit_own_failure, listener.error().message());
-  const std::string place = place_of(config.api_host, listener->port);
-  http.listen(std::move(*listener));
+  if (const auto path = runtime::unix_path(config.api_host)) {
+    auto made = listen_unix(*path, config.api_socket_mode);
+    if (!made) return fail(exit_own_failure, made.error().message());
+    listener = std::move(*made);
+  }
+  const std::string place = place_of(config.api_host, listener.port);
+  http.listen(std::move(listener));
   // Caught before anybody is told that we listen: who sees the line may send a signal at once.
   const auto signals = std::make_shared<asio::signal_set>(first, SIGINT, SIGTERM);
   end_with_the_terminal(*signals);
@@ -175,24 +186,30 @@ int serve_with(Service& service, const std::optional<std::string>& usual_jobs,
 int serve(const ServeOptions& options, runtime::Environment environment,
           const std::string& version) {
   keep_no_large_blocks();
+  take_state_directory(environment, options.host.user);
   const auto usual_jobs = runtime::usual_jobs_path(environment);
   const Notifier notifier(environment);
+  Listener listener;
   auto started = start_service({.host = options.host,
                                 .environment = std::move(environment),
                                 .config_path = options.config_path,
-                                .check = runtime::check_exposure});
-  if (!started) return fail(exit_own_failure, started.error().message());
+                                .check = [&listener](const runtime::Config& config) {
+                                  return take_address(config, listener);
+                                }});
+  if (!started) return fail_to_start(started.error().message());
   Service& service = **started;
   const runtime::Config& config = service.start.config;
   auto agent = make_agent(config, service.start.environment, *service.runner,
                           runtime::agent::Lessons::used, service.logger);
   if (!agent) return fail(exit_own_failure, agent.error().message());
+  runtime::ProgramRoot root = service.start.root;
+  ask_host_versions(root);
   const auto providers = provider_names(*agent);
   log_limits(service.logger, service.start.cgroup);
-  service.logger.info("programs run on " + runtime::describe(service.start.root));
+  service.logger.info("programs run on " + runtime::describe(root));
   if (!providers.empty()) service.logger.info("tasks are solved by " + providers.front());
-  return serve_with(service, usual_jobs, notifier, *agent,
-                    api_options(config, service.start.root, service.templates, version, providers));
+  return serve_with(service, std::move(listener), usual_jobs, notifier, *agent,
+                    api_options(config, std::move(root), service.templates, version, providers));
 }
 
 }  // namespace server

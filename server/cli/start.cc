@@ -21,19 +21,27 @@ std::string how_to_delegate() {
 
 namespace {
 
-// Finds the cgroup as configured and gives it to whoever drop_privileges(user) will become.
+// An error of what an option of the command line says or names begins with that option.
+jail::Error in_option(const HostOptions& host, std::string_view setting, jail::Error error) {
+  for (const runtime::FlagSetting& flag : host.flags) {
+    if (flag.name == setting) error.doing = flag.flag + ": " + error.doing;
+  }
+  return error;
+}
+
+// Finds the cgroup as configured and gives it to whoever drop_privileges(host.user) will become.
 // Errors: a configured one cannot be used, or there is none and require_cgroup asks for one.
 jail::Result<runtime::CgroupChoice> take_cgroup(const runtime::Config& config,
-                                                const std::optional<std::string>& user,
+                                                const HostOptions& host,
                                                 const runtime::Environment& environment) {
-  const auto identity = next_identity(user);
+  const auto identity = next_identity(host.user);
   if (!identity) return identity.error();
   runtime::CgroupRequest request;
   request.configured = config.cgroup;
   const auto entry = environment.find("XDG_RUNTIME_DIR");
   if (entry != environment.end()) request.runtime_directory = entry->second;
   auto choice = runtime::find_cgroup(request);
-  if (!choice) return choice.error();
+  if (!choice) return in_option(host, "SANDBOX_CGROUP", choice.error());
   if (!choice->tree) {
     if (!config.require_cgroup) return choice;
     return jail::Error{jail::ErrorKind::unsupported, "require_cgroup: " + choice->why_none, 0,
@@ -67,6 +75,19 @@ jail::Result<OwnUsers> take_own_users(Start& start, const std::optional<std::str
   return enter_own_users(start.config, user);
 }
 
+// An error of the file that --config names begins with that option: nothing but that file is needed
+// to meet the error.
+jail::Error in_named_file(const StartRequest& request, jail::Error error) {
+  if (!request.config_path) return error;
+  runtime::ConfigSources alone;
+  alone.file_path = request.config_path;
+  const auto loaded = runtime::load_config(alone);
+  if (!loaded && loaded.error().message() == error.message()) {
+    error.doing = "--config: " + error.doing;
+  }
+  return error;
+}
+
 // Takes what `found` has, or notes why it has nothing. False where the start ends with that.
 template <class Value>
 bool settle(jail::Result<Value> found, Value& into, std::optional<jail::Error>* tolerated,
@@ -91,9 +112,10 @@ jail::Result<Start> start(StartRequest request, StartFailures* tolerated) {
   sources.file_path = request.config_path;
   sources.environment = std::move(request.environment);
   sources.flags = request.host.flags;
+  if (!request.reads_all_of_dotenv) sources.dotenv_prefix = "SANDBOX_";
   runtime::find_default_files(sources);
   if (!settle(runtime::load_config(sources), result.config, slot(&StartFailures::config), end)) {
-    return *end;
+    return in_named_file(request, *end);
   }
   result.environment = std::move(sources.environment);
   for (const std::string& told : runtime::mistyped_variables(result.environment)) fail(0, told);
@@ -101,7 +123,7 @@ jail::Result<Start> start(StartRequest request, StartFailures* tolerated) {
     if (const auto checked = request.check(result.config); !checked) return checked.error();
   }
   const std::optional<std::string>& user = request.host.user;
-  if (!settle(take_cgroup(result.config, user, result.environment), result.cgroup,
+  if (!settle(take_cgroup(result.config, request.host, result.environment), result.cgroup,
               slot(&StartFailures::cgroup), end)) {
     return *end;
   }
@@ -123,7 +145,7 @@ jail::Result<Start> start(StartRequest request, StartFailures* tolerated) {
   if (!settle(runtime::find_program_root(result.config.rootfs,
                                          runtime::default_root_places(result.environment)),
               result.root, slot(&StartFailures::root), end)) {
-    return *end;
+    return in_option(request.host, "SANDBOX_ROOTFS", *end);
   }
   return result;
 }

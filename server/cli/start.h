@@ -27,6 +27,9 @@ struct StartRequest {
   std::function<jail::Result<void>(const runtime::Config&)> check = {};
   // The last that is called while root has not ended.
   std::function<jail::Result<void>()> before_root_ends = {};
+  // Whether a .env is for more than how programs run: who runs one program may stand in a directory
+  // whose .env is another program's.
+  bool reads_all_of_dotenv = true;
   // False: jails share files of the host with this process's user.
   bool may_have_own_users = true;
 };

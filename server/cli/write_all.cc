@@ -7,7 +7,11 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <csignal>
 #include <string>
+
+#include "jail/result.h"
+#include "server/cli/exit_codes.h"
 
 namespace server {
 namespace {
@@ -35,6 +39,13 @@ bool write_all(int fd, std::string_view bytes) {
     }
   }
   return true;
+}
+
+int print(std::string_view bytes) {
+  if (write_all(STDOUT_FILENO, bytes)) return 0;
+  if (errno == EPIPE) return exit_signal_base + SIGPIPE;
+  const jail::Error error{jail::ErrorKind::kernel, "write output", errno, {}};
+  return fail(exit_own_failure, error.message());
 }
 
 bool write_all_while(int fd, std::string_view bytes, const std::function<bool()>& goes_on) {

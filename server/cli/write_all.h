@@ -12,8 +12,12 @@ namespace server {
 // waited for, since it may be shared with the program that started us.
 bool write_all(int fd, std::string_view bytes);
 
-// The same, and false with EINTR as soon as `goes_on`, which is asked ten times a second, says no:
-// nobody may ever read what is written.
+// Writes to standard output. Returns 0, or the exit status after saying why it cannot be written;
+// where nobody reads any more nothing is said, and it is that of the broken pipe's signal.
+int print(std::string_view bytes);
+
+// The same as write_all(), and false with EINTR as soon as `goes_on`, which is asked ten times a
+// second, says no: nobody may ever read what is written.
 bool write_all_while(int fd, std::string_view bytes, const std::function<bool()>& goes_on);
 
 // The same, in pieces, each after `can_write` has waited until poll(2) says that `fd` takes some;

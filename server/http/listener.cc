@@ -94,10 +94,14 @@ void SocketFile::remove() {
 
 Result<Listener> listen_tcp(const std::string& host, std::uint16_t port) {
   const auto failure = [&](int error) {
-    return cannot_listen(host + " port " + std::to_string(port), error,
-                         error == EADDRINUSE ? "another process listens there; choose another "
-                                               "with API_PORT or --port"
-                                             : "");
+    std::string hint;
+    if (error == EADDRINUSE) {
+      hint = "another process listens there; choose another with API_PORT or --port";
+    } else if (error == EACCES) {
+      hint =
+          "low ports are for root and CAP_NET_BIND_SERVICE; choose another with API_PORT or --port";
+    }
+    return cannot_listen(host + " port " + std::to_string(port), error, std::move(hint));
   };
   boost::system::error_code error;
   const auto address =

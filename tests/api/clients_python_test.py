@@ -180,6 +180,7 @@ class Programs(ClientTest):
         self.assertEqual(ids[0], client.jobs.list(limit=2, cursor=page.next_cursor).jobs[0].job_id)
         self.assertEqual("0\n", client.jobs.get(ids[0]).run.stdout)
         self.refused(clients.Conflict, "job_ended", client.jobs.cancel, ids[0])
+        self.refused(clients.Conflict, "job_ended", client.jobs.signal, ids[0], "SIGINT")
         self.refused(clients.NotFound, "no_such_job", client.jobs.get, "../x?y")
         with client.execute_stream("import time; time.sleep(50)", timeout_seconds=60) as events:
             job = next(events).data["job_id"]

@@ -2,15 +2,19 @@
 import http.server
 import json
 import os
+import pty
 import signal
 import subprocess
 import threading
+import time
 
 import host_view
 import live_server
 import time_scale
 from sandbox_command import Command
 
+GRACEFUL = ("try:\n  import time\n  print('now', flush=True)\n  while True: time.sleep(0.01)\nexcept KeyboardInterrupt:\n  print('interrupted')\n"
+            "finally:\n  print('finally')\n  open('left.txt', 'w').write('left')\n")
 COMPARED = ("status", "success", "outcome", "exit_code", "signal", "stdout", "stderr", "stdout_truncated", "output_encoding", "artifacts", "network")
 
 
@@ -50,6 +54,16 @@ class Same(OnServer):
     def test_input_arguments_and_variables(self):
         self.check_same("-e", "A=b c", "-e", "MINE", "-c", "import os, sys; print(sys.argv[1:], sys.stdin.read(), os.environ['A'], os.environ['MINE'])",
                         "--", "-x", "ü", input="grün\n".encode(), MINE="mine")
+
+    def test_a_terminal_is_no_input_which_is_told_who_reads_some(self):
+        for code, expected in (("input('name? ')", "does not go to a server; pipe it in, or use agent-sandbox sandbox exec"), ("print(1)", "")):
+            master, slave = pty.openpty()
+            self.addCleanup(os.close, master)
+            process = self.start("--server", self.url(), "-c", code, stdin=slave, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+            os.close(slave)
+            _, error = process.communicate(timeout=time_scale.scaled(30))
+            self.assertIn(expected, error.decode())
+            self.assertEqual(bool(expected), b"agent-sandbox:" in error)
 
     def test_a_program_from_standard_input(self):
         self.check_same("-", input=b"import sys; print(repr(sys.stdin.read()))")
@@ -96,30 +110,67 @@ class Same(OnServer):
 
 
 class Live(OnServer):
-    def begin(self, code):
-        return self.start("--server", self.url(), "--timeout", "60", "-c", code, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    def begin(self, code, *arguments):
+        return self.start("--server", self.url(), "--timeout", "60", *arguments, "-c", code, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
     def test_output_comes_while_the_program_runs(self):
         process = self.begin("import time; print('now', flush=True); time.sleep(50)")
         self.read_until(process.stdout.fileno(), b"now\n")
         self.assertIsNone(process.poll())
 
-    def test_ctrl_c_ends_the_program(self):
-        for number in (signal.SIGINT, signal.SIGTERM):
-            process = self.begin("import time; print('now', flush=True); time.sleep(50)")
-            self.read_until(process.stdout.fileno(), b"now\n")
-            job = self.the_running_job()
-            process.send_signal(number)
-            self.assertEqual((b"", b""), process.communicate(timeout=time_scale.scaled(20)))
-            self.assertEqual(128 + number, process.returncode)
-            self.assertTrue(host_view.wait_until(lambda: self.status_of(job) == "cancelled", 20))
+    def begun(self, code, *arguments):
+        process = self.begin(code, *arguments)
+        self.read_until(process.stdout.fileno(), b"now\n")
+        return process, self.the_running_job()
+
+    def rest(self, process, status):
+        out, error = process.communicate(timeout=time_scale.scaled(20))
+        self.assertEqual(status, process.returncode, (out, error))
+        return out.decode(), error.decode()
+
+    def test_ctrl_c_is_a_keyboard_interrupt(self):
+        process, job = self.begun(GRACEFUL, "--artifact", "*.txt:kept")
+        process.send_signal(signal.SIGINT)
+        out, error = self.rest(process, 130)
+        self.assertEqual("interrupted\nfinally\n", out)
+        self.assertIn('wrote "kept/left.txt", 4 bytes', error)
+        self.assertEqual("success", self.status_of(job))
+
+    def test_a_program_that_does_not_care_shows_where_it_was(self):
+        process, job = self.begun("import time\nprint('now', flush=True)\nwhile True: time.sleep(0.01)")
+        process.send_signal(signal.SIGINT)
+        self.assertTrue(self.rest(process, 130)[1].endswith("KeyboardInterrupt\n"))
+        process, job = self.begun("import time; print('now', flush=True); time.sleep(50)")
+        process.send_signal(signal.SIGTERM)
+        self.assertEqual(("", ""), self.rest(process, 143))
+        self.assertEqual("killed", self.status_of(job))
+
+    def test_one_that_ignores_it_has_two_seconds_and_a_second_one_ends_it_at_once(self):
+        for more, least in (((), 1.9), ((signal.SIGTERM,), 0)):
+            process, job = self.begun("import os, signal, time\nsignal.signal(signal.SIGINT, lambda *_: os.write(1, b'first\\n'))\n"
+                                      "print('now', flush=True)\nwhile True: time.sleep(0.01)")
+            started = time.monotonic()
+            process.send_signal(signal.SIGINT)
+            self.read_until(process.stdout.fileno(), b"first\n")
+            for number in more:
+                process.send_signal(number)
+            self.assertEqual(("", ""), self.rest(process, 130))
+            self.assertGreater(time.monotonic() - started, least)
+            self.assertTrue(host_view.wait_until(lambda job=job: self.status_of(job) == "cancelled", 20))
+
+    def test_json_is_printed_where_it_ended_by_itself(self):
+        process = self.begin("import subprocess\ntry:\n  subprocess.run(['sleep', f'{47}.17'])\nexcept KeyboardInterrupt:\n  print('interrupted')", "--json")
+        self.assertTrue(self.server.wait_for_program("47.17"))
+        process.send_signal(signal.SIGINT)
+        result = json.loads(self.rest(process, 130)[0])
+        self.assertEqual(("success", "interrupted\n"), (result["status"], result["stdout"]))
 
     def test_somebody_else_cancels_it(self):
         process = self.begin("import time; print('now', flush=True); time.sleep(50)")
         self.read_until(process.stdout.fileno(), b"now\n")
         self.assertEqual(202, self.client.send("DELETE", f"/jobs/{self.the_running_job()}").status)
         _, error = process.communicate(timeout=time_scale.scaled(20))
-        self.assertEqual(125, process.returncode)
+        self.assertEqual(143, process.returncode)
         self.assertRegex(error.decode(), r"\Aagent-sandbox: [^\n]*cancelled[^\n]*\n\Z")
 
     def test_nobody_reads(self):
@@ -152,8 +203,8 @@ class Refused(OnServer):
 
     def test_what_the_server_does_not_allow(self):
         status, _, error = self.there("--timeout", "1h", "-c", "pass", AGENT_SANDBOX_KEY="the-key")
-        self.assertEqual(125, status)
-        self.assertIn("timeout_seconds", error)
+        self.assertEqual((125, "agent-sandbox: --timeout: the server expects a number 0.05 .. 60\n"), (status, error))
+        self.assertEqual((125, "", error), self.there("--json", "--timeout", "1h", "-c", "pass", AGENT_SANDBOX_KEY="the-key"))
 
     def test_mistakes(self):
         for words, expected in ((["--jail", "a.json"], "--jail"), (["--explain"], "--explain"), (["--rootfs", "host"], "--rootfs"),
@@ -197,7 +248,7 @@ class UnixSocket(OnServer):
 
 
 class Hostile(OnServer):
-    """A server of the test's own, which sends artifacts of any path."""
+    """A server of the test's own, which sends artifacts of any path, and does not end its answer."""
 
     PATHS = ("agent-sandbox.json\0x", ".env\0x", "/etc/x", "a//b", "../x", "a/./b", "")
 
@@ -205,16 +256,17 @@ class Hostile(OnServer):
         super().setUp()
         answer = self.execute("print(1)")
         answer["artifacts"] = [{"path": path, "size": 1, "media_type": "text/plain", "base64": "eA=="} for path in (*self.PATHS, "good")]
-        body = json.dumps(answer).encode()
+        events = [{"type": "execution_result", "data": answer}, {"type": "complete", "data": {}}]
+        body = b"".join(json.dumps(event).encode() + b"\n" for event in events)
 
         class Handler(http.server.BaseHTTPRequestHandler):
             def do_POST(self):
                 self.rfile.read(int(self.headers["Content-Length"]))
                 self.send_response(200)
-                self.send_header("Content-Type", "application/json")
-                self.send_header("Content-Length", str(len(body)))
+                self.send_header("Content-Type", "application/x-ndjson")
                 self.end_headers()
                 self.wfile.write(body)
+                self.rfile.read(1)  # the connection stays open until the other side leaves
 
             def log_message(self, *_):
                 pass

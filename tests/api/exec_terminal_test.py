@@ -1,6 +1,7 @@
 """agent-sandbox exec -t: a program with a terminal of its own, shown at ours."""
 import contextlib
 import fcntl
+import json
 import os
 import pty
 import select
@@ -140,6 +141,27 @@ class Terminal(ExecTest):
             process.wait(time_scale.scaled(30))
             self.assertIn(process.returncode, (143, 130, 129))
             self.assertEqual(self.before, termios.tcgetattr(slave))
+
+    def test_a_way_out_by_keys(self):
+        stubborn = ("import signal, time, tty\ntty.setraw(0)\nfor n in (1, 2, 3, 15): signal.signal(n, signal.SIG_IGN)\nprint('begun', flush=True)\n"
+                    "while True: time.sleep(0.01)")
+        process, master, slave = self.begin("-t", "-c", stubborn)
+        self.read_until(master, b"begun")
+        os.write(master, b"\x03\x1c\x04 ~.\r~")
+        os.write(master, b".")
+        self.rest(process, master, slave, 129)
+
+    def test_a_tilde_is_typed_too(self):
+        process, master, slave = self.begin("-t", "-c", "print([input('? ') for _ in range(4)])")
+        self.read_until(master, b"? ")
+        os.write(master, b"~/x\n~~.\na~.\n~\n")
+        self.assertIn(b"['~/x', '~.', 'a~.', '~']\r\n", self.rest(process, master, slave, 0))
+
+    def test_json_on_a_terminal_moves_no_cursor(self):
+        process, master, slave = self.begin("--json", "-c", "import sys; sys.stdout.buffer.write('A\u009b31m\u202e'.encode())", stdin=subprocess.DEVNULL)
+        shown = self.rest(process, master, slave, 0).decode()
+        self.assertEqual("A\u009b31m\u202e", json.loads(shown)["stdout"])
+        self.assertNotRegex(shown, "[\x7f-\x9f\u202e]")
 
     def test_a_lot_of_output(self):
         process, master, slave = self.begin("-t", "--language", "bash", "-c", "seq 100000; exit 3")

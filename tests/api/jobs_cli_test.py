@@ -92,7 +92,7 @@ class Show(JobsCommand):
         for line in (f"id: {job}", "kind: code", "status: error", "language: python", "cause: the program ended with exit status 3",
                      "exit status: 3", "standard output: 6 bytes", "standard error: 0 bytes", "artifacts: a.txt (3 bytes)"):
             self.assertIn(line + "\n", text)
-        self.assertRegex(text, r"(?m)^created: 20\d\d-\d\d-\d\d \d\d:\d\d:\d\d$")
+        self.assertRegex(text, r"(?m)^created: 20\d\d-\d\d-\d\d \d\d:\d\d:\d\d UTC$")
         self.assertEqual(self.client.send("GET", f"/jobs/{job}").json, json.loads(self.good("jobs", "show", job, "--json")))
 
     def test_a_limit_that_was_met_comes_with_its_remedy(self):
@@ -111,6 +111,26 @@ class Show(JobsCommand):
         for words in (["jobs", "show", uuid.uuid4()], ["jobs", "show", "x/../../health"], ["jobs", "cancel", uuid.uuid4()]):
             with self.subTest(words):
                 self.one_line(*words)
+
+
+class ShortIds(JobsCommand):
+    def test_six_characters_are_enough(self):
+        job = self.job("print('short')")
+        self.assertIn(f"id: {job}\n", self.good("jobs", "show", job[:6]))
+        self.assertEqual("short\n", self.good("logs", job[:8]))
+        self.assertEqual("short\n", self.good("logs", "-f", job[:20]))
+        self.assertIn("job", self.one_line("jobs", "show", job[:5]))
+
+    def test_one_that_runs_is_cancelled(self):
+        job = self.begin("import time; time.sleep(60)")
+        self.assertEqual("", self.good("jobs", "cancel", job[:8]))
+        self.assertTrue(host_view.wait_until(lambda: self.client.send("GET", f"/jobs/{job}").json["status"] == "cancelled", 20))
+
+    def test_a_sandbox_of_that_name_is_meant(self):
+        job = self.job("print('of the job')")
+        sandbox = self.good("sandbox", "create", "--name", job[:8]).strip()
+        self.addCleanup(self.run_it, "sandbox", "delete", sandbox)
+        self.assertEqual("", self.good("logs", job[:8]))
 
 
 class Cancel(JobsCommand):
@@ -178,7 +198,8 @@ class Logs(JobsCommand):
 
     def test_what_is_not_there(self):
         self.assertIn("job", self.one_line("logs", uuid.uuid4()))
-        self.assertIn("sandbox", self.one_line("logs", "no-such-sandbox"))
+        for word in ("no-such-sandbox", "0123456", "01"):
+            self.assertEqual(f"agent-sandbox: no such job or sandbox: {word}\n", self.one_line("logs", word))
 
     def test_the_server_ends(self):
         server = live_server.LiveServer(environment={"JOBS_PATH": ":memory:"})

@@ -97,6 +97,31 @@ class Jobs(live_server.ServerTest):
         self.assertEqual("cancelled", self.client.send("GET", f"/jobs/{job}").json["status"])
         self.assertEqual(409, self.client.send("DELETE", f"/jobs/{job}").status)
 
+    def signalled(self, job, number):
+        return self.client.post({"signal": number}, f"/jobs/{job}/signal")
+
+    def test_a_signal_reaches_the_program_and_answers_its_caller(self):
+        code = ("import subprocess\ntry:\n  subprocess.run(['sleep', f'{47}.13'])\nexcept KeyboardInterrupt:\n  print('interrupted')")
+        with concurrent.futures.ThreadPoolExecutor(1) as pool, self.server.client() as other:
+            caller = pool.submit(other.execute, code, timeout_seconds=55)
+            job = live_server.the_running_job(self.client)
+            self.assertTrue(self.server.wait_for_program("47.13"))
+            self.assertEqual(204, self.signalled(job, "SIGINT").status)
+            result = caller.result(20)
+        self.assertEqual((job, "success", "interrupted\n"), (result["job_id"], result["status"], result["stdout"]))
+        answer = self.signalled(job, 2)
+        self.assertEqual((409, "job_ended"), (answer.status, answer.json["code"]))
+
+    def test_signals_that_are_none_and_jobs_that_are_none(self):
+        for number in ("INT", 0, 65, "", 1.5, None):
+            with self.subTest(number):
+                answer = self.signalled(uuid.uuid4(), number)
+                self.assertEqual(400, answer.status, answer)
+                self.assertIn("signal: expected a name such as SIGTERM", answer.json["detail"])
+        for job in (uuid.uuid4(), "none"):
+            answer = self.signalled(job, "SIGINT")
+            self.assertEqual((404, "no_such_job"), (answer.status, answer.json["code"]))
+
     def test_a_job_whose_client_left_is_kept_as_cancelled(self):
         client = self.server.client()
         client._connection.request("POST", "/execute", b'{"code": "import time; time.sleep(50)", "timeout_seconds": 55}',
@@ -142,6 +167,7 @@ class Owners(live_server.ServerTest):
             caller = pool.submit(first.execute, "import time; time.sleep(1); print('whole')")
             job = live_server.the_running_job(watching)
             self.assertEqual(404, second.send("DELETE", f"/jobs/{job}").status)
+            self.assertEqual(404, second.post({"signal": 9}, f"/jobs/{job}/signal").status)
             self.assertEqual("whole\n", caller.result(10)["stdout"])
 
 

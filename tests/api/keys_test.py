@@ -1,10 +1,13 @@
 """Who may send requests, and when the server refuses to start."""
 import os
+import pathlib
 import subprocess
 import tempfile
+import unittest
 
 import host_view
 import live_server
+import ordinary_user
 import time_scale
 
 KEY = "a-key-made-for-this-test"
@@ -117,7 +120,18 @@ class Starting(live_server.ServerTest):
             live_server.LiveServer(port=str(self.server.port)).stop()
         except live_server.DidNotStart as refused:
             said = str(refused)
-        self.assertIn(str(self.server.port), said)
+        self.assertRegex(said, rf"\A[^\n]*port {self.server.port}: Address already in use[^\n]*choose another with API_PORT or --port\n\Z")
+
+    @unittest.skipIf(int(pathlib.Path("/proc/sys/net/ipv4/ip_unprivileged_port_start").read_text(encoding="ascii")) <= 80, "anybody may have port 80")
+    def test_a_low_port(self):
+        done = subprocess.run([live_server.BINARY, "serve", "--port", "80"], env={"PATH": os.environ["PATH"]}, capture_output=True, text=True,
+                              timeout=time_scale.scaled(20), check=False, cwd="/", **ordinary_user.NOT_ROOT)
+        self.assertRegex(done.stderr, r"\A[^\n]*port 80: Permission denied[^\n]*low ports are for root[^\n]*\n\Z")
+
+    def test_a_ceiling_of_the_network_alone(self):
+        server = live_server.LiveServer(environment={"SANDBOX_NETWORK_ALLOW": "pypi.org:443", "JOBS_PATH": ":memory:"})
+        server.stop()
+        self.assertTrue(any("SANDBOX_NETWORK_ALLOW is set but SANDBOX_NETWORK_ENABLED is not" in line for line in server.log), server.log)
 
     def test_default_address_is_loopback(self):
         listening = [line.split()[1] for line in open("/proc/net/tcp", encoding="ascii").read().splitlines()[1:]

@@ -172,6 +172,12 @@ class Reached(Sites):
         self.assertIn(f"egress to localhost:{self.site.port} is not allowed", result["stdout"])
         self.assertNotIn("/narrower", [path for path, _ in self.site.seen])
 
+    def test_loopback_of_the_host_where_the_operator_and_the_request_name_it(self):
+        for host, allow in (("localhost", "localhost"), ("127.0.0.1", "127.0.0.1")):
+            result = self.execute(f"import urllib.request\nprint(urllib.request.urlopen('http://{host}:{self.site.port}').read())",
+                                  network={"allow": [f"{allow}:{self.site.port}"]})
+            self.assertEqual("b'hello'\n", result["stdout"], result["stderr"])
+
     def test_variables_lead_to_the_proxy(self):
         result = self.reach("import os; print(os.environ['https_proxy'], os.environ['ALL_PROXY'])")
         self.assertEqual("http://127.0.0.1:3128 socks5h://127.0.0.1:3128\n", result["stdout"])
@@ -298,6 +304,18 @@ class Exec(unittest.TestCase):
         done = self.exec("--json", "-c", code, *variables, *rules, "--", "http://elsewhere.test/")
         self.assertEqual([{"destination": "elsewhere.test:80", "decision": "refused", "reason": "no rule names it", "connections": 1}],
                          json.loads(done.stdout)["network"])
+
+    def test_loopback_of_the_host_is_reached_in_the_spelling_that_is_named(self):
+        code = "import sys, urllib.request\nprint(urllib.request.urlopen(sys.argv[1]).read())"
+        hosts = ("localhost", "127.0.0.1")
+        for named in hosts:
+            for asked in hosts:
+                with self.subTest(f"{named} is named, {asked} is asked"):
+                    done = self.exec("-c", code, "--allow", f"{named}:{self.site.port}", "--", f"http://{asked}:{self.site.port}/")
+                    if named == asked:
+                        self.assertEqual((0, "b'hello'\n"), (done.returncode, done.stdout), done.stderr)
+                    else:
+                        self.assertIn("Connection refused", done.stderr)
 
     def test_a_bad_rule_is_named(self):
         done = self.exec("-c", "1", "--allow", "pypi.org")

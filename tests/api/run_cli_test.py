@@ -30,6 +30,7 @@ RECORDS = (
     record("Read", "print(open('data.txt').read())"),
     record("Wait long", "import time; time.sleep(40)"),
     record("Draw", "open('plot.txt', 'w').write('drawn'); raise SystemExit(1)", "open('plot.txt', 'w').write('drawn well')"),
+    record("Write a function fibonacci(n) that returns the n-th Fibonacci number", "def fibonacci(n):\n    return n"),
     record("Many lines", "def f(x):\n    # a comment\n    return 'text'\nprint(f(1))"),
 )
 
@@ -150,6 +151,16 @@ class Run(Command):
             with self.subTest(arguments):
                 self.assertEqual(2, self.run_it(*arguments)[0])
 
+    def test_recorded_answers_are_told_and_are_for_their_task_alone(self):
+        status, out, said = self.run_it("run", "Solved at once")
+        self.assertEqual((0, "42\n"), (status, out))
+        self.assertIn("agent-sandbox: the answers are recorded (REPLAY_CASSETTE); no model reads the task\n", said)
+        status, out, said = self.run_it("run", "Solved at onces")
+        self.assertEqual((1, ""), (status, out), said)
+        self.assertIn("the cassette has no task that this prompt is about", said)
+        self.assertEqual(1, self.run_it("lessons", "list")[1].count("task: "))
+        self.assertEqual("", self.run_it("run", "Solved at once", "--json")[2])
+
     def test_without_a_provider(self):
         status, out, error = self.run_it("run", "t", LLM_PROVIDER="", REPLAY_CASSETTE="")
         self.assertEqual((125, ""), (status, out))
@@ -256,6 +267,11 @@ class Learning(Command):
 
 class Benchmarks(Command):
     def test_a_suite_that_the_cassette_does_not_know(self):
+        status, out, progress = self.run_it("benchmark", "--suite", "strings", "--limit", "1", "--json")
+        self.assertEqual((125, 0), (status, json.loads(out)["solved"]), progress)
+        self.assertIn("no program was run: replay: the cassette has no task", progress)
+
+    def test_a_suite_whose_programs_run(self):
         status, out, progress = self.run_it("benchmark", "--limit", "1", "--json")
         report = json.loads(out)
         self.assertEqual((0, "quick", 1, 0), (status, report["suite"], report["run"], report["solved"]), progress)

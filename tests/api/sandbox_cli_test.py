@@ -9,6 +9,7 @@ import struct
 import subprocess
 import tempfile
 import termios
+import time
 
 import host_view
 import live_server
@@ -201,6 +202,35 @@ class Exec(Command):
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             with self.subTest(number):
                 self.assertEqual(128 + number, self.interrupted(number))
+
+    def interruptible(self, code):
+        process = self.start("exec", self.sandbox, "--", "python3", "-c", "import os, signal, time\n" + code, stdin=subprocess.DEVNULL,
+                             stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        self.read_until(process.stdout.fileno(), b"begun\n")
+        return process
+
+    def rest(self, process, status):
+        out, error = process.communicate(timeout=time_scale.scaled(20))
+        self.assertEqual(status, process.returncode, (out, error))
+        self.wait_until_idle(self.sandbox)
+        return out.decode(), error.decode()
+
+    def test_ctrl_c_is_a_keyboard_interrupt(self):
+        process = self.interruptible("try:\n  print('begun', flush=True)\n  while True: time.sleep(0.01)\nexcept KeyboardInterrupt: print('interrupted')")
+        process.send_signal(signal.SIGINT)
+        self.assertEqual(("interrupted\n", ""), self.rest(process, 130))
+
+    def test_one_that_ignores_it_has_two_seconds_and_a_second_one_ends_it_at_once(self):
+        for more, least in (((), 1.9), ((signal.SIGTERM,), 0)):
+            process = self.interruptible("signal.signal(signal.SIGINT, lambda *_: os.write(1, b'first\\n'))\nprint('begun', flush=True)\n"
+                                         "while True: time.sleep(0.01)")
+            started = time.monotonic()
+            process.send_signal(signal.SIGINT)
+            self.read_until(process.stdout.fileno(), b"first\n")
+            for number in more:
+                process.send_signal(number)
+            self.assertEqual(("", ""), self.rest(process, 130))
+            self.assertGreater(time.monotonic() - started, least)
 
     def test_even_being_killed_ends_the_command(self):
         self.assertEqual(-signal.SIGKILL, self.interrupted(signal.SIGKILL))

@@ -83,6 +83,18 @@ class Terminal(Command):
         os.write(terminal, b"exit\n")
         self.assertEqual(0, self.status_of(pid))
 
+    def test_exec_reads_what_is_typed(self):
+        sandbox = self.make()
+        pid, terminal = self.open("exec", sandbox, "--", "python3", "-c", "print('<' + input('name? ') + '>')")
+        self.read_until(terminal, b"name? ")
+        os.write(terminal, b"Ada\n")
+        self.read_until(terminal, b"<Ada>\r\n")
+        self.assertEqual(0, self.status_of(pid))
+        pid, terminal = self.open("exec", sandbox, "--", "cat")
+        os.write(terminal, b"one\n\x04")
+        self.assertIn(b"one\r\n", self.read_to_the_end(terminal))
+        self.assertEqual(0, self.status_of(pid))
+
     def test_a_lot_of_output_and_another_command(self):
         sandbox = self.make()
         pid, terminal = self.open("shell", sandbox, "--", "sh", "-c", "seq 200000; exit 3")

@@ -267,7 +267,7 @@ class Jail {
                 bytes == process.resident_pages * 1024,
             "another size");
     jail::child::Descriptors open{.epolls = 1, .proc_files = 1, .in_flight = 1};
-    require(jail::child::read_descriptors(proc_.get(), name.text, ample_, open) &&
+    require(jail::child::read_descriptors(proc_.get(), name.text, true, ample_, open) &&
                 open.epolls + open.proc_files + open.in_flight == 0,
             "a descriptor that is not there");
     std::uint64_t shared = 0;

@@ -188,6 +188,25 @@ time.sleep(20)
   EXPECT_EQ(outcome.report.ended, Ended::out_of_memory);
 }
 
+// A watch that is gone does not count, nor does one that a signal was in the way of.
+TEST(Limits, AServerMayWatchAsManyConnectionsAsItLikes) {
+  const Outcome outcome =
+      run_python(R"(
+import os, select, signal
+signal.signal(signal.SIGALRM, lambda *_: None)
+signal.setitimer(signal.ITIMER_REAL, 0.001, 0.001)
+instance = select.epoll()
+watched = [os.eventfd(0) for _ in range(500)]
+for _ in range(200):
+    for one in watched: instance.register(one, select.EPOLLIN)
+    for one in watched: instance.unregister(one)
+print("ok")
+)",
+                 [](jail::JailSpec& spec) { spec.limits.memory_bytes = 24u << 20; });
+  EXPECT_EQ(outcome.out, "ok\n") << outcome.err;
+  EXPECT_EQ(outcome.report.ended, Ended::exited);
+}
+
 TEST(Limits, MoreAnonymousSharedMemoryThanTheLimitIsTheProgramsOwnError) {
   const Outcome outcome =
       run_python("import mmap\nmmap.mmap(-1, 200 << 20)",

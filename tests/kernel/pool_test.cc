@@ -394,8 +394,12 @@ TEST(Pool, EveryOptimizationCanBeTurnedOff) {
                           optimizations.frozen_heap = jail::FrozenHeap::always;
                         },
                         [](jail::ForkOptimizations& optimizations) {
+                          optimizations.known_pages = jail::Optimization::off;
+                        },
+                        [](jail::ForkOptimizations& optimizations) {
                           optimizations = {jail::Optimization::off, jail::Optimization::off,
-                                           jail::Optimization::off, jail::FrozenHeap::never};
+                                           jail::Optimization::off, jail::FrozenHeap::never,
+                                           jail::Optimization::off};
                         }};
   for (const Turn& turn : turns) {
     jail::TemplateSpec spec = python_template();

@@ -60,9 +60,11 @@ struct EgressDecision {
 
 // Returns `env` with the variables by which programs find the proxy
 // ("http_proxy=http://127.0.0.1:3128" and others); variables that `env` already names stay as they
-// are. A jail of Network::Kind::egress gets them by itself; the owner of a jail that is served
-// later (serve()) gives them to the processes that it spawns.
-std::vector<std::string> with_egress_variables(std::vector<std::string> env);
+// are. Loopback is the jail's own, as no_proxy says, in those spellings of which no rule of `rules`
+// names a port. A jail of Network::Kind::egress gets them by itself; the owner of a jail that is
+// served later (serve()) gives them to the processes that it spawns.
+std::vector<std::string> with_egress_variables(std::vector<std::string> env,
+                                               const std::vector<std::string>& rules = {});
 
 // The proxy's options, beside the rules of each jail.
 struct EgressOptions {

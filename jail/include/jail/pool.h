@@ -43,6 +43,9 @@ struct ForkOptimizations {
   // The zygote's memory is moved into a file that its forks map: a fork then costs the same
   // whatever the zygote holds. A small zygote is cheaper to fork as it is.
   FrozenHeap frozen_heap = FrozenHeap::if_large;
+  // The zygote notes which pages its forks write to before they are ready, and each fork makes them
+  // its own in few calls instead of one page fault each.
+  Optimization known_pages = Optimization::on;
 };
 
 // What the jails of one pool have in common.

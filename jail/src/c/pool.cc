@@ -30,10 +30,15 @@ Result<ForkOptimizations> optimizations_of(const jail_fork_optimizations* given)
   const auto frozen =
       mirrored("jail_fork_optimizations.frozen_heap", read->frozen_heap, FrozenHeap::always);
   if (!frozen) return frozen.error();
+  const auto pages =
+      mirrored("jail_fork_optimizations.known_pages", read->known_pages, Optimization::off);
+  if (!pages) return pages.error();
+  if (read->reserved != 0) return invalid("jail_fork_optimizations.reserved: not 0");
   return ForkOptimizations{.rehearsal = *rehearsal,
                            .early_end = *early_end,
                            .network_reuse = *reuse,
-                           .frozen_heap = *frozen};
+                           .frozen_heap = *frozen,
+                           .known_pages = *pages};
 }
 
 std::uint32_t or_none(std::uint32_t given, std::uint32_t standard) {

@@ -8,6 +8,7 @@
 
 #include <cstddef>
 
+#include "child/arithmetic.h"
 #include "child/raw_syscall.h"
 
 namespace jail::child {
@@ -112,6 +113,27 @@ class MappingReader {
   Prefix nameless_{nameless_shared};
   Prefix named_{named_shared};
 };
+
+// Counts the lines that begin with this letter; none where the file is gone. Returns false where it
+// is not read within the budget.
+bool count_lines(int directory, const char* path, char first, const Budget& budget,
+                 std::uint64_t& count) {
+  count = 0;
+  const long fd = open_to_read(directory, path);
+  if (fd < 0) return true;
+  char buffer[4096];
+  bool is_at_start = true;
+  long got = 0;
+  while (!budget.is_spent() &&
+         (got = raw::call(SYS_read, fd, raw::address(buffer), sizeof buffer)) > 0) {
+    for (long i = 0; i < got; ++i) {
+      if (is_at_start && buffer[i] == first) ++count;
+      is_at_start = buffer[i] == '\n';
+    }
+  }
+  raw::call(SYS_close, fd);
+  return got == 0;
+}
 
 }  // namespace
 
@@ -259,7 +281,8 @@ bool count_mappings(int proc, const char* process, std::uint64_t most, const Bud
   return is_in_time && (result == 0 || result == -ENOENT);  // there is no further mapping
 }
 
-bool read_descriptors(int proc, const char* process, const Budget& budget, Descriptors& out) {
+bool read_descriptors(int proc, const char* process, bool reads_watches, const Budget& budget,
+                      Descriptors& out) {
   const long descriptors = raw::call(SYS_openat, proc, raw::address(joined({process, "/fd"}).text),
                                      O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (descriptors < 0) return false;
@@ -267,12 +290,19 @@ bool read_descriptors(int proc, const char* process, const Budget& budget, Descr
   NumberedEntries entries(static_cast<int>(descriptors));
   const char* name = nullptr;
   std::uint64_t number = 0;
-  bool is_in_time = true;
-  while (is_in_time && entries.next(name, number)) {
+  bool is_read = true;
+  while (is_read && entries.next(name, number)) {
     char target[sizeof epoll_instance] = {};
     raw::call(SYS_readlinkat, descriptors, raw::address(name), raw::address(target),
               sizeof target - 1);
-    if (begins_with(target, epoll_instance)) ++found.epolls;
+    if (begins_with(target, epoll_instance)) {
+      ++found.epolls;
+      std::uint64_t watches = 0;
+      is_read = !reads_watches ||
+                count_lines(proc, joined({process, "/fdinfo/", name}).text, 't', budget, watches);
+      found.watches += watches;
+      found.max_watches = larger(found.max_watches, watches);
+    }
     if (begins_with(target, file_of_proc)) ++found.proc_files;
     if (begins_with(target, socket)) {
       ++found.sockets;
@@ -283,11 +313,11 @@ bool read_descriptors(int proc, const char* process, const Budget& budget, Descr
       }
       found.in_flight += queued;
     }
-    is_in_time = !budget.is_spent();
+    is_read = is_read && !budget.is_spent();
   }
   raw::call(SYS_close, descriptors);
   out = found;
-  return is_in_time;
+  return is_read;
 }
 
 NumberedEntries::NumberedEntries(int directory) : directory_(directory) {

@@ -92,13 +92,17 @@ bool count_mappings(int proc, const char* process, std::uint64_t most, const Bud
 // The descriptors behind which the kernel may keep more than a pipe.
 struct Descriptors {
   std::uint64_t epolls = 0;
+  std::uint64_t watches = 0;      // of all epoll instances
+  std::uint64_t max_watches = 0;  // of one of them
   std::uint64_t proc_files = 0;
   std::uint64_t sockets = 0;
   std::uint64_t in_flight = 0;  // descriptors queued in the process's Unix sockets
 };
 
-// Returns false as above.
-bool read_descriptors(int proc, const char* process, const Budget& budget, Descriptors& out);
+// Returns false as above. Where it `reads_watches`, it waits while the process changes one of its
+// epoll instances.
+bool read_descriptors(int proc, const char* process, bool reads_watches, const Budget& budget,
+                      Descriptors& out);
 
 // The entries of a directory whose names are numbers.
 class NumberedEntries {

@@ -10,6 +10,7 @@
 #include "child/clocks.h"
 #include "child/proc_files.h"
 #include "child/raw_syscall.h"
+#include "child/watch_process.h"
 
 namespace jail::child {
 
@@ -36,35 +37,20 @@ constexpr std::uint64_t bytes_of_a_mapping = 320;
 constexpr std::uint64_t bytes_of_an_inheritance = 128;
 // A page table of the lowest level maps 512 pages of its own size.
 constexpr std::uint64_t mapped_bytes_of_a_table_byte = 512;
-// For a place for a descriptor, beyond those that every process has: half of a pipe of two pages.
-constexpr std::uint64_t bytes_of_a_descriptor = 4u << 10;
-constexpr std::uint64_t free_places = 64;
-constexpr std::uint64_t max_of_a_kernel = 1u << 30;
-// An epoll instance may watch every descriptor of its process.
-constexpr std::uint64_t bytes_of_a_watch = 224;
-// An open file of /proc keeps a buffer as long as its longest line or, where it is one piece of
-// text, as long as all of it: fdinfo has a line for each lock on a file. A line of maps may write
-// each letter of a path as four, and the buffer doubles until the line fits.
-constexpr std::uint64_t bytes_of_text = 1u << 20;
-constexpr std::uint64_t bytes_of_a_name = std::uint64_t{2} * 4 * 256;
 // For a file of a tmpfs: its inode and its entry in a directory, with the longest name.
 constexpr std::uint64_t bytes_of_an_inode = 1700;
 
-// While descriptors and mappings are counted, sockets and files are looked at whenever this much
-// processor time is spent: they can be filled fastest.
-constexpr std::uint64_t counted_at_a_time_ns = 2 * ns_per_ms;
 // A walk ends after this time by the clock, since no look is made meanwhile; the next walk goes on
 // there.
 constexpr std::uint64_t budget_of_a_walk_ns = 10 * ns_per_ms;
-constexpr std::uint64_t usual_mappings = 2000;
-constexpr int last_process = 1 << 22;  // the kernel has no larger number
-// Paths through fewer files are short enough to be read.
-constexpr std::uint64_t many_inodes = 1000;
 // A call that changes the mappings of a process makes init wait when it reads them, in the worst
 // case for as long as it takes to change all page tables of the process. So init reads nothing that
 // waits from a process that has more pages (files among them) than the process can have that fills
 // its limit twice beside what it has inherited, or more than this.
 constexpr std::uint64_t max_that_is_waited_for = 128u << 20;
+
+// The kernel has no larger tables of descriptors.
+constexpr std::uint64_t max_of_a_kernel = 1u << 30;
 
 constexpr SizeFile whole = {"/status", "RssAnon:", "RssShmem:"};
 constexpr SizeFile proportional = {"/smaps_rollup", "Pss_Anon:", "Pss_Shmem:"};
@@ -93,13 +79,6 @@ std::uint64_t bytes_of_mappings(std::uint64_t mappings, std::uint64_t generation
 
 }  // namespace
 
-struct Watch::Process {
-  int pid;
-  int thread;  // a thread that has not ended
-
-  Number name() const { return Number(static_cast<std::uint64_t>(thread)); }
-};
-
 // A summary of the status files of all processes.
 struct Watch::Statuses {
   std::uint64_t anonymous = 0;  // bytes, as are all of these
@@ -107,13 +86,6 @@ struct Watch::Statuses {
   std::uint64_t own = 0;      // of the anonymous bytes, those that are surely not shared
   std::uint64_t largest = 0;  // anonymous size of one process
   std::uint64_t tables = 0;
-  std::uint64_t descriptors = 0;  // the most that may be behind all places for descriptors
-};
-
-// The result of a count of all processes.
-struct Watch::Kept {
-  std::uint64_t descriptors = 0;  // bytes
-  std::uint64_t mappings = 0;
 };
 
 // The result of the first look at all processes.
@@ -161,22 +133,6 @@ bool Watch::is_small(int thread) const {
          find_size(text.bytes, "VmPTE:", tables) && tables <= max_tables;
 }
 
-// Calls visit(process, stat) for each process. A first thread that left by exit(2) shows no memory,
-// although the others still have it.
-template <class Visit>
-void Watch::each_process(Visit visit) const {
-  NumberedEntries processes(proc_);
-  const char* name = nullptr;
-  std::uint64_t pid = 0;
-  while (processes.next(name, pid)) {
-    ProcessStat stat;
-    if (pid <= 1 || is_excluded(static_cast<int>(pid)) || !read_stat(proc_, name, stat)) continue;
-    Process process{static_cast<int>(pid), static_cast<int>(pid)};
-    if (stat.has_ended() && stat.threads > 1) find_memory(process, stat);
-    visit(process, stat);
-  }
-}
-
 void Watch::find_memory(Process& process, ProcessStat& stat) const {
   const Number pid(static_cast<std::uint64_t>(process.pid));
   const long tasks = raw::call(SYS_openat, proc_, raw::address(joined({pid.text, "/task"}).text),
@@ -197,18 +153,6 @@ void Watch::find_memory(Process& process, ProcessStat& stat) const {
   raw::call(SYS_close, tasks);
 }
 
-// A path may lead through all of them.
-std::uint64_t Watch::bytes_of_a_proc_file() const {
-  return bytes_of_text + inodes_ * bytes_of_a_name;
-}
-
-// The most that the kernel keeps for this many places for descriptors.
-std::uint64_t Watch::bytes_of_places(std::uint64_t places) const {
-  const std::uint64_t watches = places * (places / 2) * bytes_of_a_watch;
-  return beyond(places, free_places) * bytes_of_a_descriptor +
-         larger(watches, places * bytes_of_a_proc_file());
-}
-
 bool Watch::is_large(const ProcessStat& stat, std::uint64_t memory_limit) const {
   constexpr std::uint64_t max_inherited = 1u << 30;
   return stat.resident_pages * page_bytes_ >
@@ -217,117 +161,6 @@ bool Watch::is_large(const ProcessStat& stat, std::uint64_t memory_limit) const 
 
 std::uint64_t Watch::mappings_bound(const ProcessStat& stat) const {
   return smaller(stat.mapped_bytes / page_bytes_, max_mappings_);
-}
-
-// Counts what is behind the open descriptors. Returns false where they cannot be read.
-bool Watch::count_descriptors(const Process& process, std::uint64_t places,
-                              KnownProcesses::Counts& counts) const {
-  Descriptors found;
-  if (!read_descriptors(proc_, process.name().text, Budget(budget_of_a_look_ns), found)) {
-    // A process that ends has given up its memory first, and opens nothing any more.
-    ProcessStat again;
-    if (read_stat(proc_, process.name().text, again) && again.mapped_bytes != 0) return false;
-    counts.descriptor_bytes = 0;
-    return true;
-  }
-  counts.has_sockets = found.sockets > 0;
-  counts.descriptor_bytes =
-      beyond(places, free_places) * bytes_of_a_descriptor +
-      found.epolls * places * bytes_of_a_watch + found.proc_files * bytes_of_a_proc_file() +
-      found.in_flight * larger(max_places_ * bytes_of_a_watch, bytes_of_a_proc_file());
-  return true;
-}
-
-bool Watch::count_mappings(const Process& process, std::uint64_t& out) const {
-  const Budget budget(budget_of_a_look_ns);
-  if (jail::child::count_mappings(proc_, process.name().text, max_mappings_, budget, out)) {
-    return true;
-  }
-  // A path may lead through all files, and the kernel builds the line before it can refuse it.
-  Mappings found;
-  const bool is_read = inodes_ < many_inodes &&
-                       read_mappings(proc_, process.name().text, max_mappings_, budget, found);
-  out = found.count;
-  return is_read;
-}
-
-// Counts what is behind the descriptors and mappings of one process.
-void Watch::count(const Process& process, const ProcessStat& stat, std::uint64_t memory_limit,
-                  KnownProcesses::Counts& counts) {
-  Text text;
-  std::uint64_t places = max_places_;
-  if (read_text(proc_, joined({process.name().text, "/status"}).text, text)) {
-    find_number(text.bytes, "FDSize:", places);
-  }
-  const std::uint64_t before = own_cpu_ns();
-  bool is_read = count_descriptors(process, places, counts);
-  // For a moment nobody can read about a process that executes another program.
-  if (!is_read && !counts.was_unreadable) {
-    counts.was_unreadable = true;
-    return;
-  }
-  if (!is_read) counts.descriptor_bytes = bytes_of_places(places);
-  counts.was_unreadable = !is_read;
-  is_read =
-      !counts.is_dear && !is_large(stat, memory_limit) && count_mappings(process, counts.mappings);
-  if (!is_read) counts.mappings = mappings_bound(stat);
-  if (own_cpu_ns() - before > budget_of_a_look_ns / 2) counts.is_dear = true;
-  counts.is_counted = true;
-  // Peers can send descriptors to the sockets of a process that stands still.
-  counts.is_current = !counts.was_unreadable && !counts.has_sockets;
-}
-
-// Counts the processes with numbers in this range, as far as the budget reaches and until sockets
-// and files hold more than `room`. Those that stand still keep their counts.
-void Watch::count_from(int first, int last, std::uint64_t memory_limit, std::uint64_t room,
-                       const Budget& budget) {
-  std::uint64_t looked_ns = own_cpu_ns();
-  each_process([&](const Process& process, const ProcessStat& stat) {
-    if (process.pid < first || process.pid > last || stat.has_ended()) return;
-    if (budget.is_spent() || sockets_now_ + files_ > room) return;
-    KnownProcesses::Counts* counts = known_.counts_of(process.pid);
-    if (counts == nullptr) return;
-    counted_until_ = process.pid;
-    if (counts->is_current) return;
-    count(process, stat, memory_limit, *counts);
-    if (own_cpu_ns() - looked_ns < counted_at_a_time_ns) return;
-    sockets_now_ = sockets_.measure(proc_);
-    look_at_files();
-    looked_ns = own_cpu_ns();
-  });
-}
-
-// The count reaches the processes that it has not come to yet within a few looks. Until then they
-// count as the average of the others: most have been forked by one of these.
-Watch::Kept Watch::counted(std::uint64_t memory_limit, std::uint64_t room) {
-  const Budget budget(budget_of_a_look_ns);
-  const int before = counted_until_;
-  count_from(before + 1, last_process, memory_limit, room, budget);
-  count_from(0, before, memory_limit, room, budget);
-  Kept most;   // of processes that are not remembered
-  Kept known;  // of processes that were counted
-  std::uint64_t known_processes = 0;
-  std::uint64_t other_processes = 0;
-  each_process([&](const Process& process, const ProcessStat& stat) {
-    if (stat.has_ended()) return;
-    const KnownProcesses::Counts* counts = known_.counts_of(process.pid);
-    if (counts == nullptr && !known_.has_room()) {
-      most.descriptors += bytes_of_places(max_places_);
-      most.mappings += mappings_bound(stat);
-    } else if (counts != nullptr && counts->is_counted) {
-      ++known_processes;
-      known.descriptors += counts->descriptor_bytes;
-      known.mappings += counts->mappings;
-    } else {
-      ++other_processes;
-    }
-  });
-  Kept usual{bytes_of_text, usual_mappings};
-  if (known_processes > 0) {
-    usual = {known.descriptors / known_processes, known.mappings / known_processes};
-  }
-  return {most.descriptors + known.descriptors + other_processes * usual.descriptors,
-          most.mappings + known.mappings + other_processes * usual.mappings};
 }
 
 // Must be called after a scan(), for the same processes.
@@ -339,17 +172,14 @@ Watch::Statuses Watch::read_statuses() {
     ++processes_;
     Text text;
     Sizes own;
-    // These estimates stand where so many groups precede the lines that they are not found.
+    // This estimate stands where so many groups precede the line that it is not found.
     std::uint64_t tables = stat.mapped_bytes / mapped_bytes_of_a_table_byte;
-    std::uint64_t places = max_places_;
     bool is_read = read_text(proc_, joined({process.name().text, whole.name}).text, text);
     if (is_read) {
       find_size(text.bytes, "VmPTE:", tables);
-      find_number(text.bytes, "FDSize:", places);
       is_read = find_size(text.bytes, whole.anonymous, own.anonymous) &&
                 find_size(text.bytes, whole.other, own.other);
     }
-    all.descriptors += bytes_of_places(places);
     if (runs_in_memory_of_parent(process.thread, stat)) return;
     all.tables += tables;
     ProcessStat again;
@@ -442,21 +272,21 @@ WatchedUsage Watch::measure(std::uint64_t memory_limit, std::uint64_t reaped_ns)
   const Statuses statuses = read_statuses();
   const std::uint64_t fixed = all.processes * bytes_of_a_process + all.threads * bytes_of_a_thread +
                               inodes_ * bytes_of_an_inode + statuses.tables;
-  std::uint64_t descriptors = statuses.descriptors;
+  const std::uint64_t others = least(statuses) - sockets_now_ - files_;
+  const std::uint64_t room = beyond(memory_limit, others);
+  // What a descriptor can keep has no bound before it was looked at.
+  Kept kept = counted(memory_limit, Counted::descriptors, room);
   std::uint64_t mappings = bytes_of_mappings(all.mappings_bound, known_.generations());
   // Mapped files of the tmpfs are in both figures, so the larger one stands for both.
   const std::uint64_t pages = statuses.anonymous + larger(statuses.other, files_);
-  const auto most = [&] { return pages + sockets_now_ + fixed + descriptors + mappings; };
+  const auto most = [&] { return pages + sockets_now_ + fixed + kept.descriptors + mappings; };
   kernel_is_counted_ = most() > memory_limit;
-  // Most programs have far fewer descriptors than places for them, and far fewer mappings than
-  // pages in their address space.
+  // Most programs have far fewer mappings than pages in their address space.
   if (kernel_is_counted_) {
-    const std::uint64_t others = least(statuses) - sockets_now_ - files_;
-    const Kept kept = counted(memory_limit, beyond(memory_limit, others));
-    descriptors = smaller(descriptors, kept.descriptors);
+    kept = counted(memory_limit, Counted::mappings_too, room);
     mappings = smaller(mappings, bytes_of_mappings(kept.mappings, known_.generations()));
   }
-  kernel_ = fixed + descriptors + mappings;
+  kernel_ = fixed + kept.descriptors + mappings;
   usage.memory = {least(statuses), most(), pages};
   return usage;
 }

@@ -137,17 +137,20 @@ class Watch {
   Scan scan(std::uint64_t reaped_ns);
   bool is_excluded(int pid) const;
   Statuses read_statuses();
+  using Counted = KnownProcesses::Counted;
   void count(const Process& process, const ProcessStat& stat, std::uint64_t memory_limit,
-             KnownProcesses::Counts& counts);
-  void count_from(int first, int last, std::uint64_t memory_limit, std::uint64_t room,
+             Counted what, KnownProcesses::Counts& counts);
+  void count_from(int first, int last, std::uint64_t memory_limit, Counted what, std::uint64_t room,
                   const Budget& budget);
-  bool count_descriptors(const Process& process, std::uint64_t places,
+  bool count_descriptors(const Process& process, std::uint64_t places, bool reads_watches,
                          KnownProcesses::Counts& counts) const;
   bool count_mappings(const Process& process, std::uint64_t& out) const;
-  Kept counted(std::uint64_t memory_limit, std::uint64_t room);
+  Kept counted(std::uint64_t memory_limit, Counted what, std::uint64_t room);
   std::uint64_t mappings_bound(const ProcessStat& stat) const;
   std::uint64_t bytes_of_places(std::uint64_t places) const;
   std::uint64_t bytes_of_a_proc_file() const;
+  std::uint64_t bytes_of_a_file() const;
+  std::uint64_t max_watches() const;
   bool is_dear(int pid);
   bool is_large(const ProcessStat& stat, std::uint64_t memory_limit) const;
   struct Files;

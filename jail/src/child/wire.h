@@ -169,6 +169,7 @@ struct ZygoteSetup {
   std::uint32_t rehearsal_bytes;
   std::uint32_t program_bytes;  // path of the file that guests run
   std::uint32_t frozen_heap;    // FrozenHeap
+  std::uint32_t known_pages;    // not 0: it learns them for its forks
 };
 
 // A file for a guest: this header, then texts, each ended by NUL: the whole argv, whose second

@@ -146,7 +146,8 @@ const Rule* Connection::allowing_rule() const {
 
 // An address that the client asked for by itself was allowed by its own rule.
 bool Connection::allows_address(const Address& address) const {
-  return destination_.address || owner_.rules.allows_behind_name(address, destination_.port);
+  return destination_.address ||
+         owner_.rules.allows_behind_name(destination_.host, address, destination_.port);
 }
 
 Turn Connection::judge_again(Time now) {

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "egress/address.h"
 #include "egress/destination.h"
 #include "egress/policy.h"
 #include "egress/rule.h"
@@ -142,9 +143,30 @@ Result<Fd> admit_to(const Fd& proxy, const egress::Admission& admission) {
   return std::move(sockets->first);
 }
 
+// Whether one of the rules names a port of `host`, an address or a name.
+bool is_named(const std::vector<std::string>& rules, const std::string& host) {
+  const auto address = egress::parse_address(host);
+  return std::any_of(rules.begin(), rules.end(), [&](const std::string& text) {
+    const auto rule = egress::parse_rule(text);
+    if (!rule) return false;
+    return address ? rule->allows(*address, rule->port) : rule->allows(host, rule->port);
+  });
+}
+
+// Programs meet the jail's own loopback interface at these, and not the host's.
+std::string hosts_without_proxy(const std::vector<std::string>& rules) {
+  std::string hosts;
+  for (const char* const host : {"localhost", "127.0.0.1", "::1"}) {
+    if (!is_named(rules, host)) hosts += (hosts.empty() ? "" : ",") + std::string(host);
+  }
+  return hosts;
+}
+
 }  // namespace
 
-std::vector<std::string> with_egress_variables(std::vector<std::string> env) {
+std::vector<std::string> with_egress_variables(std::vector<std::string> env,
+                                               const std::vector<std::string>& rules) {
+  const std::string without_proxy = hosts_without_proxy(rules);
   const std::string port = std::to_string(egress_port);
   const std::string http = "http://127.0.0.1:" + port;
   // curl reads http_proxy in small letters only; other programs look for capital letters first.
@@ -155,8 +177,8 @@ std::vector<std::string> with_egress_variables(std::vector<std::string> env) {
       {"HTTPS_PROXY", http},
       {"all_proxy", "socks5h://127.0.0.1:" + port},
       {"ALL_PROXY", "socks5h://127.0.0.1:" + port},
-      {"no_proxy", "localhost,127.0.0.1,::1"},
-      {"NO_PROXY", "localhost,127.0.0.1,::1"}};
+      {"no_proxy", without_proxy},
+      {"NO_PROXY", without_proxy}};
   for (const auto& [name, value] : variables) {
     const std::string start = std::string(name) + "=";
     const bool given = std::any_of(

@@ -62,7 +62,8 @@ Result<Rule> parse_rule(std::string_view text) {
   }
   const auto parts = split_host_and_port(text);
   if (!parts) return wrong(text, "not HOST:PORT");
-  if (parts->port.empty()) return wrong(text, "a port is missing");
+  if (parts->port.empty())
+    return wrong(text, "a port is missing; write " + printable(text) + ":443");
   const auto port = parse_port(parts->port);
   if (!port) return wrong(text, "a port is a number from 1 to 65535");
   Rule rule;
@@ -102,8 +103,11 @@ const Rule* RuleSet::find(const Address& address, std::uint16_t port) const {
   return found == rules_.end() ? nullptr : &*found;
 }
 
-bool RuleSet::allows_behind_name(const Address& address, std::uint16_t port) const {
-  return special_purpose(address).empty() || find(address, port) != nullptr;
+bool RuleSet::allows_behind_name(std::string_view canonical, const Address& address,
+                                 std::uint16_t port) const {
+  const std::string_view purpose = special_purpose(address);
+  const bool is_own = canonical == "localhost" && purpose == "loopback";
+  return purpose.empty() || is_own || find(address, port) != nullptr;
 }
 
 }  // namespace jail::egress

@@ -45,7 +45,9 @@ class RuleSet {
 
   // Judges an address that an allowed name leads to. A public one is allowed; any other must be
   // named by a rule too, since otherwise the owner of the name could open the host's own network.
-  bool allows_behind_name(const Address& address, std::uint16_t port) const;
+  // "localhost" has no owner: it names loopback addresses by itself (RFC 6761), and no others.
+  bool allows_behind_name(std::string_view canonical, const Address& address,
+                          std::uint16_t port) const;
 
  private:
   std::vector<Rule> rules_;

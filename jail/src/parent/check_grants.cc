@@ -28,6 +28,11 @@ Error wrong(ErrorKind kind, const std::string& field, const std::string& what, i
   return {kind, field + ": " + what, error, std::move(hint)};
 }
 
+// The end of a refusal that says whom it met: a process that root started is another user by now.
+std::string to_whom(int error) {
+  return error == EACCES ? " as user " + std::to_string(::geteuid()) : std::string();
+}
+
 std::string real_path(const std::string& path) {
   const std::unique_ptr<char, decltype(&::free)> real(::realpath(path.c_str(), nullptr), &::free);
   return real == nullptr ? std::string() : std::string(real.get());
@@ -45,7 +50,8 @@ Result<Fd> node_at(const std::string& path, const std::string& field, struct sta
   Fd node = open_without_links(path);
   if (node.valid() && ::fstat(node.get(), &status) == 0) return node;
   const int error = errno;
-  if (error != ELOOP) return wrong(ErrorKind::invalid, field, "open " + path, error);
+  if (error != ELOOP)
+    return wrong(ErrorKind::invalid, field, "open " + path + to_whom(error), error);
   const std::string real = real_path(path);
   return wrong(ErrorKind::refused, field, "a part of " + path + " is a symbolic link", 0,
                real.empty() ? "" : "it leads to " + real);
@@ -70,7 +76,8 @@ Result<void> check_bind(const ReadOnlyBind& bind, const std::string& entry) {
   const std::string real = real_path(bind.source);
   struct stat status {};
   if (real.empty() || ::stat(real.c_str(), &status) != 0) {
-    return wrong(ErrorKind::invalid, field, "find " + bind.source, errno);
+    const int error = errno;
+    return wrong(ErrorKind::invalid, field, "find " + bind.source + to_whom(error), error);
   }
   if (is_kernels_own(real)) {
     return wrong(ErrorKind::refused, field, bind.source + " leads to " + real + ", never shown");
@@ -98,7 +105,8 @@ Result<void> check_volume(const Volume& volume, const std::string& entry, std::u
                      " and not to " + std::to_string(uid) + ", who makes the jail");
   }
   if (!may(*node, W_OK | X_OK)) {
-    return wrong(ErrorKind::refused, field, "write into " + volume.source, errno);
+    const int error = errno;
+    return wrong(ErrorKind::refused, field, "write into " + volume.source + to_whom(error), error);
   }
   return {};
 }

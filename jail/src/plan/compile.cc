@@ -245,7 +245,7 @@ Result<Plan> compile_forked(const JailSpec& given, const HostFacts& host,
   // and directories would be visible from jail to jail.
   add_mounts_in_host(builder, as_seen_in_host(spec));
   // Init stays dumpable until its guest has joined its namespaces.
-  add_init_privileges(builder, inside);
+  add_init_privileges_of_forked(builder);
   builder.begin_guest();
   add_forked_streams(builder);
   add_start_place(builder, spec);

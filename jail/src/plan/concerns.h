@@ -15,6 +15,7 @@ namespace jail {
 
 // The device nodes that a jail shows, the host's own: nobody may make one in a user namespace.
 inline constexpr const char* devices[] = {"null", "zero", "full", "random", "urandom"};
+inline constexpr char devices_directory[] = "/dev";
 // A jail with terminals shows it too: whatever process opens it gets its own controlling terminal.
 inline constexpr const char* terminal_device = "tty";
 inline bool has_terminals(const JailSpec& spec) {
@@ -52,6 +53,7 @@ void add_mounts_in_host(Builder& builder, const JailSpec& spec);                
 void add_mounts_of_host(Builder& builder, const JailSpec& spec);                 // mounts.cc
 void add_network(Builder& builder, const Network& network);                      // network.cc
 void add_init_privileges(Builder& builder, const HostFacts& host);               // privileges.cc
+void add_init_privileges_of_forked(Builder& builder);                            // privileges.cc
 void add_not_dumpable(Builder& builder);                                         // privileges.cc
 
 // A guest's program: one that it executes itself, or one that its zygote has executed before it.

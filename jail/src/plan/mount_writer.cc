@@ -39,13 +39,16 @@ SlotRef MountWriter::overlay(SlotRef directory, const std::string& layers,
   return make("overlay", {{"lowerdir", layers}}, restricted | MOUNT_ATTR_RDONLY, name);
 }
 
+SlotRef MountWriter::take_tree(const std::string& source) {
+  return builder_.open(JAIL_CALL(open_tree),
+                       {Builder::value(AT_FDCWD), builder_.text(source),
+                        Builder::value(OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE)},
+                       "take " + source);
+}
+
 SlotRef MountWriter::take(const std::string& source, std::uint64_t attributes,
                           const std::string& view) {
-  const SlotRef tree =
-      builder_.open(JAIL_CALL(open_tree),
-                    {Builder::value(AT_FDCWD), builder_.text(source),
-                     Builder::value(OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE)},
-                    "take " + source);
+  const SlotRef tree = take_tree(source);
   set_attributes(tree, attributes, AT_RECURSIVE, "make " + source + " " + view);
   return tree;
 }

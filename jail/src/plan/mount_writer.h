@@ -38,8 +38,11 @@ class MountWriter {
   // attributes: "read-only".
   SlotRef take(const std::string& source, std::uint64_t attributes, const std::string& view);
 
-  // The same for a directory alone: the kernel refuses it where something is mounted below. The
-  // path must have no symbolic links.
+  // The same with all that is mounted below, and with the attributes that each mount has.
+  SlotRef take_tree(const std::string& source);
+
+  // The same as take() for a directory alone: the kernel refuses it where something is mounted
+  // below. The path must have no symbolic links.
   SlotRef take_directory(const std::string& source, std::uint64_t attributes,
                          const std::string& view);
 

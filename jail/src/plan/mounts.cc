@@ -1,6 +1,7 @@
 // The mounts of a jail, of a template's host and of a jail in it, from the first to the new root.
 #include <fcntl.h>
 #include <linux/mount.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 
 #include <optional>
@@ -182,6 +183,25 @@ void mount_template_layer(Builder& builder, MountWriter& mounts, SlotRef host_ro
   builder.close(layer, layer_place);
 }
 
+// The directory itself is one inode for all jails of the template, so it is held as device nodes
+// are (child/hold_inode.h): the host and each init that it becomes keep the descriptor.
+void hold_devices_directory(Builder& builder, SlotRef root) {
+  const std::string path = devices_directory;
+  const SlotRef held = builder.open(JAIL_CALL(openat),
+                                    {Builder::slot(root), builder.text(path.substr(1)),
+                                     Builder::value(O_RDONLY | O_DIRECTORY | O_CLOEXEC)},
+                                    "open " + path);
+  builder.call(JAIL_CALL(flock), {Builder::slot(held), Builder::value(LOCK_SH | LOCK_NB)},
+               "hold " + path + " by a shared lock");
+  struct flock whole {};
+  whole.l_type = F_RDLCK;
+  whole.l_whence = SEEK_SET;
+  builder.call(
+      JAIL_CALL(fcntl),
+      {Builder::slot(held), Builder::value(F_OFD_SETLK), Builder::address(builder.store(whole))},
+      "hold " + path + " by a shared record lock");
+}
+
 }  // namespace
 
 void add_mounts(Builder& builder, const JailSpec& spec) {
@@ -190,10 +210,11 @@ void add_mounts(Builder& builder, const JailSpec& spec) {
   // The new root's /workspace is empty, and its /tmp has nothing but layers: a tmpfs covers each,
   // and the root becomes read-only.
   const std::string place = place_of_new_root;
-  Sources sources(builder, mounts, spec, Layers{place + "/workspace", place + "/tmp"});
+  Sources sources(builder, mounts, spec, Layers{place + "/workspace", place + "/tmp", ""});
   const SlotRef root = attach_new_root(mounts, spec);
   Skeleton skeleton(builder, root);
   lay_out(skeleton, spec);
+  lay_out_devices(skeleton, spec);
   lay_out_covers(skeleton, spec.root, "/tmp");
   sources.attach_to(root);
   attach_writables(builder, mounts, root, spec);
@@ -212,19 +233,22 @@ void add_mounts_of_host(Builder& builder, const JailSpec& spec) {
   const SlotRef root = attach_new_root(mounts, spec);
   Skeleton skeleton(builder, root);
   lay_out(skeleton, spec);
+  lay_out_devices(skeleton, spec);
   skeleton.directory(layer_place);
   sources.attach_to(root);
   attach_writables(builder, mounts, root, spec);
   mount_template_layer(builder, mounts, root, spec);
   attach_proc_of_host(builder, mounts, root);
+  hold_devices_directory(builder, root);
   mounts.set_attributes(root, MOUNT_ATTR_RDONLY, 0, "make / read-only");
   enter_root(builder, root);
 }
 
+// The mounts that the new namespace begins with are copies of the host's, which are private and
+// read-only already; /dev is shown as it is there.
 void add_mounts_in_host(Builder& builder, const JailSpec& spec) {
   MountWriter mounts(builder);
-  make_mounts_private(builder);
-  Sources sources(builder, mounts, spec, Layers{layer_empty, layer_place});
+  Sources sources(builder, mounts, spec, Layers{layer_empty, layer_place, devices_directory});
   const SlotRef layer = open_directory(builder, Builder::value(AT_FDCWD), layer_root, layer_root);
   const SlotRef root =
       mounts.overlay(layer, std::string(".:") + layer_empty, "the template's root");

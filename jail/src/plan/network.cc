@@ -129,7 +129,7 @@ bool fits_reused_network(const Network& network) { return network.kind == Networ
 
 std::vector<std::string> with_way_out(std::vector<std::string> env, const Network& network) {
   if (network.kind != Network::Kind::egress) return env;
-  return with_egress_variables(std::move(env));
+  return with_egress_variables(std::move(env), network.rules);
 }
 
 }  // namespace jail

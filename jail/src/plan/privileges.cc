@@ -27,17 +27,21 @@ void add_prctl(Builder& builder, int option, std::int64_t argument, std::string 
                std::move(purpose));
 }
 
-// The process that runs this has every capability in the jail's user namespace, and none
-// afterwards.
-void give_up_privileges(Builder& builder, const HostFacts& host) {
-  // From here on uid 0 has no special meaning and execve regains no capabilities, for the rest of
-  // the jail's life.
+// From here on uid 0 has no special meaning and execve regains no capabilities, for the rest of the
+// jail's life.
+void lock_secure_bits(Builder& builder) {
   constexpr int bits = SECBIT_NOROOT | SECBIT_NO_SETUID_FIXUP | SECBIT_NO_CAP_AMBIENT_RAISE;
   add_prctl(builder, PR_SET_SECUREBITS, bits | SECURE_ALL_LOCKS, "lock the secure bits");
+}
+
+void empty_bounding_set(Builder& builder, const HostFacts& host) {
   for (int capability = 0; capability <= host.last_capability; ++capability) {
     add_prctl(builder, PR_CAPBSET_DROP, capability,
               "drop " + capability_name(capability) + " from the bounding set");
   }
+}
+
+void drop_capabilities(Builder& builder) {
   builder.call(JAIL_CALL(prctl),
                {Builder::value(PR_CAP_AMBIENT), Builder::value(PR_CAP_AMBIENT_CLEAR_ALL),
                 Builder::value(0), Builder::value(0), Builder::value(0)},
@@ -50,12 +54,32 @@ void give_up_privileges(Builder& builder, const HostFacts& host) {
   add_prctl(builder, PR_SET_NO_NEW_PRIVS, 1, "set no_new_privs");
 }
 
+// The process that runs this has every capability in the jail's user namespace, and none
+// afterwards.
+void give_up_privileges(Builder& builder, const HostFacts& host) {
+  lock_secure_bits(builder);
+  empty_bounding_set(builder, host);
+  drop_capabilities(builder);
+}
+
+void name_init(Builder& builder) {
+  builder.call(JAIL_CALL(prctl), {Builder::value(PR_SET_NAME), builder.text("jail-init")},
+               "name init");
+}
+
 }  // namespace
 
 void add_init_privileges(Builder& builder, const HostFacts& host) {
   give_up_privileges(builder, host);
-  builder.call(JAIL_CALL(prctl), {Builder::value(PR_SET_NAME), builder.text("jail-init")},
-               "name init");
+  name_init(builder);
+}
+
+// The bounding set says what an execve may grant. This init executes nothing, and with no_new_privs
+// an execve grants nothing. Its guest empties its own, since it is no child of this init's making.
+void add_init_privileges_of_forked(Builder& builder) {
+  lock_secure_bits(builder);
+  drop_capabilities(builder);
+  name_init(builder);
 }
 
 void add_not_dumpable(Builder& builder) {

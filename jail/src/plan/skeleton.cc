@@ -119,6 +119,13 @@ void lay_out(Skeleton& skeleton, const JailSpec& spec) {
     skeleton.file(file.target, file.text, file.modified);
   }
   for (const Link& link : root.links) skeleton.link(link.target, link.points_to);
+  skeleton.directory(devices_directory);
+  skeleton.directory("/workspace");
+  skeleton.directory("/tmp");
+  skeleton.directory("/proc", 0555);
+}
+
+void lay_out_devices(Skeleton& skeleton, const JailSpec& spec) {
   for (const char* device : devices) skeleton.file(path_of_device(device), "");
   for (const Device& device : spec.devices) skeleton.file(device.path, "");
   if (has_terminals(spec)) {
@@ -131,9 +138,6 @@ void lay_out(Skeleton& skeleton, const JailSpec& spec) {
   skeleton.link("/dev/stderr", "/proc/self/fd/2");
   // With this link POSIX shared memory counts against the same bound as /tmp.
   skeleton.link("/dev/shm", "/tmp");
-  skeleton.directory("/workspace");
-  skeleton.directory("/tmp");
-  skeleton.directory("/proc", 0555);
 }
 
 }  // namespace jail

@@ -35,8 +35,10 @@ class Skeleton {
   std::set<std::string> made_;
 };
 
-// Makes everything in the root of `spec`'s jail except what is mounted on it.
+// Makes everything in the root of `spec`'s jail except what is in /dev and what is mounted on it.
 void lay_out(Skeleton& skeleton, const JailSpec& spec);
+// Makes what is in /dev: links, and files for devices to be mounted on.
+void lay_out_devices(Skeleton& skeleton, const JailSpec& spec);
 
 // The options of a tmpfs that is large enough for lay_out().
 std::vector<MountOption> skeleton_options(const JailSpec& spec);

@@ -12,17 +12,25 @@ namespace jail {
 Sources::Sources(Builder& builder, MountWriter& mounts, const JailSpec& spec,
                  std::optional<Layers> layers)
     : builder_(builder), mounts_(mounts), spec_(spec), layers_(std::move(layers)) {
-  for (const char* device : devices) {
-    take_device(source_of_device(device), path_of_device(device));
+  if (layers_ && !layers_->devices.empty()) {
+    taken_.push_back({mounts_.take_tree(layers_->devices), devices_directory});
+  } else {
+    take_devices();
   }
-  if (has_terminals(spec)) {
-    const std::string path = path_of_device(terminal_device);
-    take_device(path, path);
-  }
-  for (const Device& device : spec.devices) take_device(device.path, device.path);
   for (const ReadOnlyBind& bind : spec.root.binds) open(bind);
   for (const ReadOnlyBind& bind : spec.binds) open(bind);
   for (const Volume& volume : spec.volumes) take(volume);
+}
+
+void Sources::take_devices() {
+  for (const char* device : devices) {
+    take_device(source_of_device(device), path_of_device(device));
+  }
+  if (has_terminals(spec_)) {
+    const std::string path = path_of_device(terminal_device);
+    take_device(path, path);
+  }
+  for (const Device& device : spec_.devices) take_device(device.path, device.path);
 }
 
 // The read-only flag restricts the node's mode and owner only, not what is written to the device

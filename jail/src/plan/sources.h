@@ -16,6 +16,9 @@ namespace jail {
 struct Layers {
   std::string empty;   // has nothing in it
   std::string covers;  // holds what lay_out_covers() made
+  // Where a template's host has all devices of its jails, which are taken together. Empty: each
+  // device is taken by itself.
+  std::string devices;
 };
 
 // Opens its sources when it is made, before the new root covers a part of them. Directories are
@@ -37,6 +40,7 @@ class Sources {
 
   void open(const ReadOnlyBind& bind);
   void take(const Volume& volume);
+  void take_devices();
   void take_device(const std::string& source, const std::string& target);
   bool is_overlaid(const ReadOnlyBind& bind) const;
   void attach(SlotRef mount, SlotRef root, const std::string& target);

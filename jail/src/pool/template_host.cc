@@ -39,6 +39,7 @@ std::string setup_text(const TemplateSpec& spec) {
       head.frozen_heap = wire::always_frozen;
       break;
   }
+  head.known_pages = spec.optimizations.known_pages == Optimization::on ? 1 : 0;
   std::string text(reinterpret_cast<const char*>(&head), sizeof head);
   text += names;
   for (const std::string* part :

@@ -17,6 +17,7 @@
 #include "child/notices.h"
 #include "child/raw_syscall.h"
 #include "zygote/frozen_heap.h"
+#include "zygote/known_pages.h"
 #include "zygote/process_image.h"
 
 namespace jail::zygote {
@@ -145,10 +146,25 @@ wire::GuestReport waiting_report() {
 
 }  // namespace
 
+void renew(PythonApi& python, const GuestSetup& setup, bool in_company) {
+  if (setup.frees_allocator) let_allocations_out();
+  python.PyOS_AfterFork_Child();
+  run_code(python, setup.renew_threading);
+  run_code(python, setup.renew_multiprocessing);
+  if (!in_company) run_code(python, setup.after_fork);
+}
+
+void warm_up(PythonApi& python, Program& program, const GuestSetup& setup) {
+  program.rehearse();
+  run_code(python, setup.rehearsal);
+}
+
 void become_guest(PythonApi& python, Program& program, const GuestSetup& setup,
                   const GuestOrder& order) {
   const GuestFds& fds = order.fds;
   register_rseq();
+  const bool rehearses = (order.work & wire::guest_rehearses) != 0;
+  take_known_pages(rehearses ? Reach::rehearsed : Reach::renewed);
   Invocation invocation;
   if (fds.invocation >= 0) {
     if (const int error = invocation.read(fds.invocation); error != 0) fail(fds.channel, -1, error);
@@ -166,20 +182,13 @@ void become_guest(PythonApi& python, Program& program, const GuestSetup& setup,
       child::apply(calls + setup.plan->init_calls, setup.plan->guest_calls, base, slots);
   if (failure.index >= 0) fail(wire::guest_channel_fd, failure.index, failure.error);
 
-  if (setup.frees_allocator) let_allocations_out();
-  python.PyOS_AfterFork_Child();
-  run_code(python, setup.renew_threading);
-  run_code(python, setup.renew_multiprocessing);
   const bool in_company = (order.work & wire::guest_in_company) != 0;
-  if (!in_company) run_code(python, setup.after_fork);
+  renew(python, setup, in_company);
   if (invocation.given() && !invocation.tell(python)) {
     python.PyErr_Print();
     fail(wire::guest_channel_fd, -1, EINVAL);
   }
-  if ((order.work & wire::guest_rehearses) != 0) {
-    program.rehearse();
-    run_code(python, setup.rehearsal);
-  }
+  if (rehearses) warm_up(python, program, setup);
   // The process that forked this one shares the zygote's memory. It is about to end; a program must
   // not meet it.
   while (::getppid() != 1) ::sched_yield();

@@ -33,6 +33,11 @@ struct GuestOrder {
   GuestFds fds;
 };
 
+// What every fork does to the interpreter, and what one does that nobody waits for. `in_company`:
+// the template's own part comes later, see become_guest().
+void renew(PythonApi& python, const GuestSetup& setup, bool in_company);
+void warm_up(PythonApi& python, Program& program, const GuestSetup& setup);
+
 // Confines this process by the plan, warms it up, waits for init's word and runs the program. What
 // goes wrong before is reported to init.
 [[noreturn]] void become_guest(PythonApi& python, Program& program, const GuestSetup& setup,

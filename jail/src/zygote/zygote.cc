@@ -26,6 +26,7 @@
 #include "zygote/fork_into.h"
 #include "zygote/frozen_heap.h"
 #include "zygote/guest.h"
+#include "zygote/known_pages.h"
 #include "zygote/process_image.h"
 #include "zygote/program.h"
 #include "zygote/python_api.h"
@@ -109,6 +110,7 @@ class Zygote {
       give_up("cannot write to its code: ", std::strerror(error));
     }
     hold_program();
+    if (learns_pages_) learn_pages_of_forks();
     report_ready();
     serve();
   }
@@ -120,6 +122,7 @@ class Zygote {
     if (setup->magic != wire::plan_magic) give_up("the template is of another build");
     imports_ = setup->imports;
     frozen_heap_ = static_cast<wire::FrozenHeap>(setup->frozen_heap);
+    learns_pages_ = setup->known_pages != 0;
     names_ = at + sizeof *setup;
     warm_up_ = names_ + setup->imports_bytes;
     after_fork_ = warm_up_ + setup->warm_up_bytes;
@@ -246,6 +249,21 @@ class Zygote {
     if (error != 0) give_up("cannot hold its program's file: ", std::strerror(error));
   }
 
+  void learn_pages_of_forks() {
+    const GuestWork work{[](void* own) {
+                           const auto* zygote = static_cast<Zygote*>(own);
+                           renew(zygote->python_, zygote->guest_, false);
+                         },
+                         [](void* own) {
+                           auto* zygote = static_cast<Zygote*>(own);
+                           warm_up(zygote->python_, zygote->program_, zygote->guest_);
+                         },
+                         this};
+    python_.PyOS_BeforeFork();
+    learn_pages(work);
+    python_.PyOS_AfterFork_Parent();
+  }
+
   void report_ready() {
     wire::Message ready{};
     ready.type = wire::message_ready;
@@ -300,6 +318,7 @@ class Zygote {
   GuestSetup guest_;
   std::uint32_t imports_ = 0;
   wire::FrozenHeap frozen_heap_ = wire::frozen_if_large;
+  bool learns_pages_ = false;
   const char* names_ = nullptr;
   const char* warm_up_ = nullptr;
   const char* after_fork_ = nullptr;

@@ -16,6 +16,7 @@
 #include "runtime/store/job_record.h"
 #include "server/api/query.h"
 #include "server/cli/exit_codes.h"
+#include "server/cli/jobs/job_ids.h"
 #include "server/cli/plain_text.h"
 #include "server/cli/progress_text.h"
 #include "server/cli/sandbox/followed_events.h"
@@ -62,7 +63,8 @@ class JobOutput {
   int follow() {
     constexpr LastEvent last = {.type = "complete",
                                 .missing = "the server ended before the job did",
-                                .refused = exit_refused};
+                                .refused = exit_refused,
+                                .in_words = nullptr};
     return client::follow(client_, {.path = job_path(options_.id)}, last,
                           [this](const FollowedEvent& event) { return take(event); });
   }
@@ -125,7 +127,7 @@ class JobOutput {
     const std::string whole = json::text_member(&result, "output");
     std::string_view output = whole;
     if (options_.tail) output = last_lines(output, *options_.tail);
-    return write(STDOUT_FILENO, output);
+    return write(STDOUT_FILENO, plain_text(output));
   }
 
   static int end_without_result(const json::Value& job) {
@@ -142,15 +144,16 @@ class JobOutput {
   std::unique_ptr<ProgressText> words_;  // null: the job is no task
 };
 
-// Returns std::nullopt where the server has no job of that id; `why_none` says so.
-jail::Result<std::optional<std::string>> find_job(ServerClient& client, const std::string& id,
-                                                  std::string& why_none) {
-  const auto call = client.begin({.path = job_path(id)});
+// The server's answer to GET `path`; std::nullopt where it refuses with the code `missing`, and
+// `why_none` says so then.
+jail::Result<std::optional<std::string>> find(ServerClient& client, std::string path,
+                                              std::string_view missing, std::string& why_none) {
+  const auto call = client.begin({.path = std::move(path)});
   auto answer = client.finish(*call);
   if (answer) return std::optional(std::move(*answer));
   const auto* const reply =
       call->outcome() == nullptr ? nullptr : std::get_if<runtime::llm::HttpReply>(call->outcome());
-  if (reply == nullptr || problem_of(*reply).code != "no_such_job") return answer.error();
+  if (reply == nullptr || problem_of(*reply).code != missing) return answer.error();
   why_none = answer.error().doing;
   return std::optional<std::string>();
 }
@@ -158,6 +161,16 @@ jail::Result<std::optional<std::string>> find_job(ServerClient& client, const st
 int show_sandbox_output(ServerClient& client, const OutputOptions& options) {
   return show_logs(client,
                    {.id = options.id, .pid = 0, .tail = options.tail, .follow = options.follow});
+}
+
+int show_job_output(ServerClient& client, const std::string& answer, const OutputOptions& options) {
+  const auto job = json::parse(answer, "answer");
+  if (!job) return fail_unreadable();
+  JobOutput output(client, options);
+  if (json::text_member(&*job, "status") != runtime::job_running) return output.end(*job);
+  if (options.follow) return output.follow();
+  server::fail(0, "the job has not ended, and its output is kept when it has; -f prints it live");
+  return 0;
 }
 
 }  // namespace
@@ -176,22 +189,27 @@ std::string_view last_lines(std::string_view text, std::size_t lines) {
 }
 
 int show_output(ServerClient& client, const OutputOptions& options) {
-  // The name of a sandbox may look like the id of a job; its id never does.
-  if (!runtime::is_uuid(options.id)) return show_sandbox_output(client, options);
+  // The name of a sandbox may look like the id of a job, or like its beginning; its id never does.
   std::string why_none;
-  const auto answer = find_job(client, options.id, why_none);
-  if (!answer) return refused(client, answer.error());
-  if (!*answer) {
+  if (runtime::is_uuid(options.id)) {
+    const auto job = find(client, job_path(options.id), "no_such_job", why_none);
+    if (!job) return refused(client, job.error());
+    if (*job) return show_job_output(client, **job, options);
     if (client.get(sandbox_path(options.id))) return show_sandbox_output(client, options);
     return server::fail(exit_refused, plain_line(why_none, max_error_characters));
   }
-  const auto job = json::parse(**answer, "answer");
-  if (!job) return fail_unreadable();
-  JobOutput output(client, options);
-  if (json::text_member(&*job, "status") != runtime::job_running) return output.end(*job);
-  if (options.follow) return output.follow();
-  server::fail(0, "the job has not ended, and its output is kept when it has; -f prints it live");
-  return 0;
+  const auto sandbox = find(client, sandbox_path(options.id), "no_such_sandbox", why_none);
+  if (sandbox && *sandbox) return show_sandbox_output(client, options);
+  const auto id = whole_job_id(client, options.id);
+  if (!id) return refused(client, id.error());
+  if (*id != options.id) {
+    const auto job = client.get(job_path(*id));
+    if (!job) return refused(client, job.error());
+    return show_job_output(client, *job,
+                           {.id = *id, .tail = options.tail, .follow = options.follow});
+  }
+  if (!sandbox) return refused(client, sandbox.error());
+  return server::fail(exit_refused, "no such job or sandbox: " + plain_line(options.id, 80));
 }
 
 }  // namespace server::client

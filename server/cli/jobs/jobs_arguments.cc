@@ -32,10 +32,10 @@ void add_list_options(CLI::App& command, RawJobsArguments& raw) {
   const runtime::Field& status = *runtime::find_field(runtime::job_query_fields(), "status");
   command.add_option("--status", raw.status, "Only those that have it, as running or error")
       ->type_name("STATUS")
-      ->check(CLI::IsMember(status.words(rules_of_any_server())));
+      ->check(word_of(status, rules_of_any_server()));
   command.add_option("--limit", raw.limit, "At most so many, the newest [50]")
       ->type_name("N")
-      ->check(within(listed));
+      ->transform(number_of(listed));
   command.add_flag("--json", raw.json, "Print what the server answers");
 }
 
@@ -94,23 +94,28 @@ void JobsCommands::define(CLI::App& app) {
   State& state = *state_;
   RawJobsArguments& raw = state.raw;
   state.jobs = app.add_subcommand("jobs", "Programs and tasks that a server runs or has run");
+  state.jobs->require_subcommand(0, 1);  // a word behind it may be called as another is
   add_list_options(*state.jobs, raw);
   state.list = state.jobs->add_subcommand("list", "Show them, newest first; so does jobs alone");
   add_list_options(*state.list, raw);
   state.show = state.jobs->add_subcommand("show", "Show one, and how it ended");
-  state.show->add_option("id", raw.id, "The job's id, as list shows it")->type_name("ID");
+  state.show->add_option("id", raw.id, "The job's id, as list shows it, or its first 6 characters")
+      ->type_name("ID");
   state.show->add_flag("--json", raw.json, "Print what the server answers");
   state.cancel = state.jobs->add_subcommand("cancel", "End some that run");
-  state.cancel->add_option("ids", raw.ids, "Ids of jobs")->type_name("ID");
+  state.cancel->add_option("ids", raw.ids, "Ids of jobs, or their first 6 characters")
+      ->type_name("ID");
   state.jobs->footer(server_footer);
   state.logs = app.add_subcommand("logs", "Print what a job or a sandbox wrote");
-  state.logs->add_option("id", raw.id, "The id of a job, or the id or the name of a sandbox")
+  state.logs
+      ->add_option("id", raw.id,
+                   "The id of a job, or its first 6 characters, or the id or the name of a sandbox")
       ->type_name("ID");
   state.logs->add_flag("-f,--follow", raw.follow, "Go on until it ends");
   state.logs->add_option("--tail", raw.tail, "Begin with the latest N lines")
       ->type_name("N")
-      ->check(
-          within(*runtime::find_field(runtime::log_query_fields(), "tail"), rules_of_any_server()));
+      ->transform(number_of(*runtime::find_field(runtime::log_query_fields(), "tail"),
+                            rules_of_any_server()));
   state.logs->footer(
       std::string("The output of a job is kept when the job has ended. While it runs, -f prints\n"
                   "what it writes from now on.\n") +

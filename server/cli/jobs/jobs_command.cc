@@ -10,6 +10,7 @@
 #include "runtime/service/list_queries.h"
 #include "server/api/query.h"
 #include "server/cli/exit_codes.h"
+#include "server/cli/jobs/job_ids.h"
 #include "server/cli/jobs/job_output.h"
 #include "server/cli/jobs/jobs_text.h"
 #include "server/cli/sandbox/json_text.h"
@@ -37,19 +38,22 @@ int list_jobs(ServerClient& client, const ListJobsOptions& options) {
     const json::Array* const jobs = page ? array_in(*page, "jobs") : nullptr;
     if (jobs == nullptr) return fail_unreadable();
     if (options.format == Format::json) {
-      if (const int printed = print(client, *answer + "\n"); printed != 0) return printed;
+      if (const int printed = print_json(client, *answer); printed != 0) return printed;
     }
     all.insert(all.end(), jobs->begin(), jobs->end());
     cursor = json::text_member(&*page, "next_cursor");
+    if (jobs->empty()) break;
   } while (!cursor.empty() && all.size() < options.limit);
   if (options.format == Format::json) return 0;
   return print(client, jobs_text(all, table_width(STDOUT_FILENO)));
 }
 
 int show_job(ServerClient& client, const ShowJobOptions& options) {
-  const auto answer = client.get(job_path(options.id));
+  const auto id = whole_job_id(client, options.id);
+  if (!id) return refused(client, id.error());
+  const auto answer = client.get(job_path(*id));
   if (!answer) return refused(client, answer.error());
-  if (options.format == Format::json) return print(client, *answer + "\n");
+  if (options.format == Format::json) return print_json(client, *answer);
   const auto job = json::parse(*answer, "answer");
   return job ? print(client, job_text(*job)) : fail_unreadable();
 }
@@ -58,7 +62,8 @@ int show_job(ServerClient& client, const ShowJobOptions& options) {
 int cancel_jobs(ServerClient& client, const CancelJobsOptions& options) {
   int exit_code = 0;
   for (const std::string& id : options.ids) {
-    const auto answer = client.ask({.method = "DELETE", .path = job_path(id)});
+    const auto whole = whole_job_id(client, id);
+    const auto answer = whole ? client.ask({.method = "DELETE", .path = job_path(*whole)}) : whole;
     if (answer) continue;
     exit_code = refused(client, answer.error());
     if (exit_code != exit_refused) break;

@@ -18,11 +18,15 @@ namespace {
 
 namespace json = runtime::json;
 
+// Nothing for a number that nothing can be as long or as large as.
 std::optional<double> number_in(const json::Value& object, std::string_view name) {
+  constexpr double max = 9e15;
   const json::Value* const number = json::member(object, name);
   if (number == nullptr) return std::nullopt;
-  if (number->as_integer() != nullptr) return static_cast<double>(*number->as_integer());
-  return number->as_double() == nullptr ? std::nullopt : std::optional(*number->as_double());
+  double found = max;
+  if (number->as_integer() != nullptr) found = static_cast<double>(*number->as_integer());
+  if (number->as_double() != nullptr) found = *number->as_double();
+  return found >= 0 && found < max ? std::optional(found) : std::nullopt;
 }
 
 // "21 ms", "1.5 s".
@@ -104,8 +108,8 @@ std::string job_text(const json::Value& job) {
   lines.add("kind", shown(job, "kind"));
   lines.add("status", shown(job, "status"));
   lines.add("language", shown(job, "language"));
-  lines.add("created", shown_time(job, "created_at"));
-  lines.add("finished", shown_time(job, "finished_at"));
+  lines.add("created", shown_moment(job, "created_at"));
+  lines.add("finished", shown_moment(job, "finished_at"));
   lines.add("time", milliseconds_text(job, "execution_time_ms"));
   lines.add("error", shown(job, "error"));
   const json::Value* const result = json::member(job, "result");

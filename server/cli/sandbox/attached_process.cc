@@ -40,7 +40,9 @@ AttachedProcess::AttachedProcess(ServerClient& client, AttachedOptions options)
     : client_(client),
       options_(std::move(options)),
       events_(options_.encoding, options_.listener),
-      unsent_(options_.first_input) {}
+      unsent_(options_.first_input) {
+  if (options_.passes_signal) signal_.emplace(client_, PassedSignal::To::group);
+}
 
 AttachedProcess::~AttachedProcess() = default;
 
@@ -112,6 +114,7 @@ jail::Result<json::Value> AttachedProcess::run() {
     if (output->outcome() != nullptr || events_.ended() != nullptr) continue;
     if (auto passed = pass_input(); !passed) return std::move(passed).error();
     if (auto passed = pass_size(); !passed) return std::move(passed).error();
+    if (signal_ && events_.pid() != 0) signal_->pass(process_path() + "/signal");
   }
   if (events_.ended() != nullptr) return *events_.ended();
   if (!events_.error().empty()) {

@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 
+#include "server/cli/sandbox/passed_signal.h"
 #include "server/cli/sandbox/process_events.h"
 #include "server/cli/sandbox/server_client.h"
 
@@ -24,6 +25,8 @@ struct AttachedOptions {
   // Set: it has a terminal. Called for the size of ours when that has changed, and gives what
   // POST .../resize gets.
   std::function<std::string()> size = {};
+  // Whether the first signal that would end us is sent to the process and its process group.
+  bool passes_signal = false;
   ProcessEvents::Listener listener = {};
 };
 
@@ -62,6 +65,7 @@ class AttachedProcess {
   bool input_over_ = false;  // nobody reads what we could still send
   Call input_call_;
   Call size_call_;
+  std::optional<PassedSignal> signal_;
 };
 
 }  // namespace server::client

@@ -28,7 +28,7 @@ class EventReader {
   bool feed(std::string_view bytes) {
     for (const std::string& line : lines_.feed(bytes)) {
       take(line);
-      if (exit_code_ != 0) return false;
+      if (exit_code_ != 0 || has_ended_) return false;
     }
     if (lines_.overflowed()) exit_code_ = fail_unreadable();
     return exit_code_ == 0;
@@ -78,15 +78,24 @@ std::optional<runtime::agent::Event> task_event_of(const FollowedEvent& event) {
 }
 
 int follow(ServerClient& client, ServerRequest request, const LastEvent& last,
-           const std::function<int(const FollowedEvent&)>& on_event) {
+           const std::function<int(const FollowedEvent&)>& on_event,
+           const std::function<void()>& meanwhile) {
   EventReader reader(last, on_event);
   request.accept = "application/x-ndjson";
   const auto call = client.begin(
       std::move(request), {.on_body = [&](std::string_view bytes) { return reader.feed(bytes); }});
-  const auto answer = client.finish(*call);
+  while (call->outcome() == nullptr && client.signals().ending() == 0) {
+    client.wait();
+    if (meanwhile) meanwhile();
+  }
   if (reader.exit_code() != 0) return reader.exit_code();
-  if (!answer) return fail(answer.error(), client.signals(), last.refused);
   if (reader.has_ended()) return 0;
+  const auto answer = client.finish(*call);
+  if (!answer) {
+    jail::Error error = answer.error();
+    if (last.in_words != nullptr) error.doing = last.in_words(error.doing);
+    return fail(error, client.signals(), last.refused);
+  }
   return server::fail(exit_own_failure, std::string(last.missing));
 }
 

@@ -26,13 +26,17 @@ struct LastEvent {
   std::string_view type = "end";
   std::string_view missing = "the server ended before the sandbox did";
   int refused = 1;  // the exit status where the server says no
+  // What is told of its reason; null: the reason.
+  std::string (*in_words)(const std::string& detail) = nullptr;
 };
 
-// Asks `request` and hands over each event but heartbeats, the last one among them, until there are
-// no more or a signal ends us. `on_event` returns 0, or the exit status of a failure, of which it
-// has told, to go no further. Returns the exit status.
+// Asks `request` and hands over each event but heartbeats up to the last one, behind which nothing
+// is read, or until a signal ends us. `on_event` returns 0, or the exit status of a failure, of
+// which it has told, to go no further. `meanwhile` is called whenever something may have come.
+// Returns the exit status.
 int follow(ServerClient& client, ServerRequest request, const LastEvent& last,
-           const std::function<int(const FollowedEvent&)>& on_event);
+           const std::function<int(const FollowedEvent&)>& on_event,
+           const std::function<void()>& meanwhile = {});
 // The same of what happens in a sandbox.
 int follow(ServerClient& client, const std::string& path,
            const std::function<int(const FollowedEvent&)>& on_event);

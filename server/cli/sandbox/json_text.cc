@@ -39,6 +39,11 @@ std::string shown_time(const runtime::json::Value& object, std::string_view name
   return time;
 }
 
+std::string shown_moment(const runtime::json::Value& object, std::string_view name) {
+  const std::string time = shown_time(object, name);
+  return time == "-" ? time : time + " UTC";
+}
+
 const runtime::json::Array* array_in(const runtime::json::Value& object, std::string_view name) {
   const runtime::json::Value* const array = runtime::json::member(object, name);
   return array == nullptr ? nullptr : array->as_array();
@@ -68,6 +73,11 @@ int fail_to_write(const Signals& signals, int error) {
 int print(ServerClient& client, std::string_view text) {
   Signals& signals = client.signals();
   return signals.write_all(STDOUT_FILENO, text) ? 0 : fail_to_write(signals, errno);
+}
+
+int print_json(ServerClient& client, std::string_view text) {
+  if (!runtime::json::parse(text, "answer")) return fail_unreadable();
+  return print(client, json_for_standard_output(text) + "\n");
 }
 
 }  // namespace server::client

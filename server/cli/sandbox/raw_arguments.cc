@@ -27,7 +27,7 @@ void add_id(CLI::App& command, RawSandboxArguments& raw) {
 void add_pid(CLI::App& command, RawSandboxArguments& raw) {
   command.add_option("pid", raw.pid, "Of the process, as ps shows it")
       ->type_name("PID")
-      ->check(within(*runtime::find_field(runtime::terminal_query_fields(), "pid")));
+      ->transform(number_of(*runtime::find_field(runtime::terminal_query_fields(), "pid")));
 }
 
 // An option takes one value each time, since the next word may be the sandbox's id.
@@ -38,13 +38,11 @@ void add_many(CLI::App& command, const char* name, std::vector<std::string>& val
 
 void add_number(CLI::App& command, const char* name, std::uint32_t& value, const char* type,
                 const runtime::Field& bounds, const char* description) {
-  CLI::Option* const option = command.add_option(name, value, description);
-  option->type_name(type)->check(within(bounds, rules_of_any_server()));
-  if (type == std::string_view("S") || type == std::string_view("SECONDS")) {
-    option->transform(in_whole_seconds());
-  } else if (type == std::string_view("MB")) {
-    option->transform(in_megabytes());
-  }
+  const std::string_view kind = type;
+  const Unit unit = kind == "SECONDS" ? Unit::whole_time : kind == "MB" ? Unit::memory : Unit::none;
+  command.add_option(name, value, description)
+      ->type_name(type)
+      ->transform(number_of(bounds, rules_of_any_server(), unit));
 }
 
 void add_env_and_directory(CLI::App& command, RawSandboxArguments& raw) {

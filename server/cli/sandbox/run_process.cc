@@ -98,16 +98,16 @@ int fail_attached(const ServerClient& client, const AttachedProcess& process,
   return fail(error, client.signals(), is_missing ? exit_not_found : exit_own_failure);
 }
 
-int report(const json::Value& process) {
+int report(const Signals& signals, const json::Value& process) {
+  if (signals.first() != 0) return exit_signal_base + signals.first();
   if (const std::string fate = fate_of(process); !fate.empty()) {
     server::fail(0, fate);
   }
   return exit_code_of(process);
 }
 
-// What standard input has right away; nothing: it has ended already, or is no input for others.
+// What standard input has right away; nothing: it has ended already.
 std::optional<std::string> begin_input() {
-  if (::isatty(STDIN_FILENO) == 1) return std::nullopt;
   pollfd entry{.fd = STDIN_FILENO, .events = POLLIN, .revents = 0};
   if (::poll(&entry, 1, 0) <= 0) return std::string();
   std::array<char, 64u << 10> bytes;
@@ -122,7 +122,7 @@ int begin_in_background(ServerClient& client, const ExecOptions& options) {
                                   .path = sandbox_path(options.id) + "/processes",
                                   .body = request_of(options, Input::none, Encoding::utf8)});
   if (!answer) return fail(answer.error(), client.signals(), exit_own_failure);
-  if (options.format == Format::json) return print(client, *answer + "\n");
+  if (options.format == Format::json) return print_json(client, *answer);
   const auto process = json::parse(*answer, "answer");
   const json::Value* const pid = process ? json::member(*process, "pid") : nullptr;
   if (pid == nullptr || pid->as_integer() == nullptr) return fail_unreadable();
@@ -141,8 +141,9 @@ int print_whole(ServerClient& client, const json::Value& process, const KeptOutp
   writer.key("stdout_truncated").boolean(output.truncated);
   writer.key("stderr_truncated").boolean(errors.truncated);
   writer.end_object();
-  const int printed = print(client, std::move(writer).take() + "\n");
-  return printed == 0 ? exit_code_of(process) : printed;
+  if (const int failed = print_json(client, std::move(writer).take()); failed != 0) return failed;
+  const int signal = client.signals().first();
+  return signal != 0 ? exit_signal_base + signal : exit_code_of(process);
 }
 
 }  // namespace
@@ -159,7 +160,7 @@ std::string request_of(const ExecOptions& options, Input input, Encoding encodin
 
 int exec(ServerClient& client, const ExecOptions& options) {
   if (options.background) return begin_in_background(client, options);
-  auto first_input = begin_input();
+  auto first_input = options.reads_input ? begin_input() : std::nullopt;
   const auto input = first_input ? Input::stays_open : Input::none;
   const bool is_json = options.format == Format::json;
   OutputPipes pipes(client.signals());
@@ -170,6 +171,7 @@ int exec(ServerClient& client, const ExecOptions& options) {
   attached.encoding = is_json ? Encoding::utf8 : Encoding::base64;
   attached.request = request_of(options, input, attached.encoding);
   if (first_input) attached.input_fd = STDIN_FILENO;
+  attached.passes_signal = true;
   attached.first_input = std::move(first_input).value_or("");
   attached.listener.on_output = [&](Stream stream, std::string_view bytes) {
     if (!is_json) return pipes(stream, bytes);
@@ -180,7 +182,7 @@ int exec(ServerClient& client, const ExecOptions& options) {
   const auto ended = process.run();
   if (!ended) return fail_attached(client, process, options.command, ended.error(), pipes.error());
   return is_json && ended->as_object() != nullptr ? print_whole(client, *ended, output, errors)
-                                                  : report(*ended);
+                                                  : report(client.signals(), *ended);
 }
 
 int shell(ServerClient& client, const ShellOptions& options, const std::string& terminal_name) {
@@ -213,7 +215,7 @@ int shell(ServerClient& client, const ShellOptions& options, const std::string& 
   if (!terminal) return server::fail(exit_own_failure, terminal.error().message());
   const auto ended = process.run();
   terminal->leave();
-  if (ended) return report(*ended);
+  if (ended) return report(client.signals(), *ended);
   // It may stand in the middle of a line.
   if (process.has_started()) std::fputs("\n", stderr);
   return fail_attached(client, process, options.command, ended.error(), pipes.error());

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <csignal>
 
-#include "jail/egress.h"
 #include "runtime/json/writer.h"
 #include "runtime/service/list_queries.h"
 #include "runtime/service/sandbox_queries.h"
@@ -36,10 +35,7 @@ const runtime::Field& member_of(std::string_view name) {
   return *runtime::find_field(runtime::sandbox_fields(), name);
 }
 
-// The check that a word is one of those that `field` has.
-CLI::IsMember one_of(const runtime::Field& field) {
-  return CLI::IsMember(field.words(rules_of_any_server()));
-}
+CLI::Validator one_of(const runtime::Field& field) { return word_of(field, rules_of_any_server()); }
 
 std::optional<std::pair<std::string, std::string>> parted(const std::string& entry) {
   const std::size_t equals = entry.find('=');
@@ -52,6 +48,9 @@ std::optional<Finished> read_texts(const char* option, const std::vector<std::st
   for (const std::string& entry : entries) {
     auto text = parted(entry);
     if (!text) return usage(std::string(option) + " " + entry + ": expected NAME=VALUE");
+    if (option == std::string_view("--env") && !is_variable_name(text->first)) {
+      return usage("--env " + runtime::json::quoted(entry, 64) + ": expected NAME without blanks");
+    }
     if (!runtime::json::is_utf8(entry)) return usage(std::string(option) + not_utf8);
     texts.push_back(std::move(*text));
   }
@@ -59,8 +58,9 @@ std::optional<Finished> read_texts(const char* option, const std::vector<std::st
 }
 
 void define_create(CLI::App& command, RawSandboxArguments& raw) {
-  command.add_option("--name", raw.name, "A name to use in place of its id")->type_name("N");
-  command.add_option("--template", raw.template_name, "Its root and policy [none]")->type_name("T");
+  command.add_option("--name", raw.name, "A name to use in place of its id")->type_name("NAME");
+  command.add_option("--template", raw.template_name, "Its root and policy [none]")
+      ->type_name("NAME");
   add_many(command, "--env", raw.env, "NAME=VALUE", "A variable for every process; may repeat");
   command.add_option("--workdir", raw.working_directory, "Where processes start [/workspace]")
       ->type_name("DIR");
@@ -75,9 +75,9 @@ void define_create(CLI::App& command, RawSandboxArguments& raw) {
                   "What /workspace is: memory, or a directory on the host's disk [memory]")
       ->type_name("KIND")
       ->check(one_of(member_of("disk_kind")));
-  add_number(command, "--timeout", raw.lifetime, "S", member_of("timeout_seconds"),
+  add_number(command, "--timeout", raw.lifetime, "SECONDS", member_of("timeout_seconds"),
              "Seconds that it lives [3600]");
-  add_number(command, "--idle", raw.idle, "S", member_of("idle_seconds"),
+  add_number(command, "--idle", raw.idle, "SECONDS", member_of("idle_seconds"),
              "End it after so many seconds without a process or a request");
   command.add_option("--on-timeout", raw.on_timeout, "delete, or pause it in place of ending it")
       ->type_name("WHAT")
@@ -87,15 +87,6 @@ void define_create(CLI::App& command, RawSandboxArguments& raw) {
   add_many(command, "--allow", raw.allow, "HOST:PORT",
            "Let it reach HOST:PORT through a proxy; may repeat [no network]");
   add_json(command, raw);
-}
-
-std::optional<Finished> check_allow(const RawSandboxArguments& raw) {
-  for (const std::string& rule : raw.allow) {
-    if (const auto checked = jail::check_egress_rule(rule); !checked) {
-      return usage("--allow " + rule + ": " + checked.error().doing);
-    }
-  }
-  return std::nullopt;
 }
 
 Parsed parsed_create(const CLI::App& command, const RawSandboxArguments& raw) {
@@ -113,7 +104,7 @@ Parsed parsed_create(const CLI::App& command, const RawSandboxArguments& raw) {
   options.disk_kind = raw.disk_kind;
   options.on_timeout = raw.on_timeout;
   options.auto_resume = !raw.no_auto_resume;
-  if (auto wrong = check_allow(raw)) return *wrong;
+  if (auto wrong = check_allow(raw.allow)) return *wrong;
   options.allow = raw.allow;
   options.format = format_of(raw);
   return options;
@@ -152,13 +143,15 @@ void define_exec(CLI::App& command, RawSandboxArguments& raw) {
   add_id(command, raw);
   add_env_and_directory(command, raw);
   command.add_option("--timeout", raw.timeout, "Seconds until it is ended [the sandbox's end]")
-      ->type_name("S")
-      ->check(within(*runtime::find_field(runtime::process_fields(), "timeout_seconds")))
-      ->transform(in_seconds());
+      ->type_name("SECONDS")
+      ->transform(number_of(*runtime::find_field(runtime::process_fields(), "timeout_seconds"), {},
+                            Unit::time));
   command.add_flag("--background", raw.background, "Print its pid and leave it running");
+  command.add_flag("-n,--no-stdin", raw.no_stdin,
+                   "Leave standard input alone; the command has none");
   command.add_flag("--json", raw.json, "Print how it ended, and its output, as JSON");
   command.footer(
-      "The command follows after --. Standard input, where it is no terminal, output and error\n"
+      "The command follows after --. Standard input, output and error\n"
       "are passed through. The exit status is the command's; 124: timeout, 137: out of memory,\n"
       "128+n: signal n, 127: not found, 125: our own failure, 2: usage.");
 }
@@ -170,6 +163,7 @@ Parsed parsed_exec(const CLI::App& command, const RawSandboxArguments& raw) {
   options.working_directory = raw.working_directory;
   if (command.count("--timeout") > 0) options.timeout_seconds = raw.timeout;
   options.background = raw.background;
+  options.reads_input = !raw.no_stdin;
   options.format = format_of(raw);
   return options;
 }
@@ -254,11 +248,14 @@ Parsed parsed_kill(const CLI::App& command, const RawSandboxArguments& raw) {
   return KillOptions{.id = raw.id, .pid = raw.pid, .signal = signal, .group = raw.group};
 }
 
+constexpr runtime::Field ports = {
+    .name = "port", .type = runtime::Field::Type::integer, .min = 1, .max = 65'535};
+
 void define_port(CLI::App& command, RawSandboxArguments& raw) {
   add_id(command, raw);
   command.add_option("port", raw.port, "That a server in it listens on")
       ->type_name("PORT")
-      ->check(CLI::Range(1u, 65'535u));
+      ->transform(number_of(ports));
   command.footer("Whoever has the address can use the port: the sandbox's access token is in it.");
 }
 
@@ -283,9 +280,9 @@ void define_change(CLI::App& command, RawSandboxArguments& raw) {
   add_many(command, "--allow", raw.allow, "HOST:PORT",
            "Let it reach HOST:PORT in place of what it may now; may repeat");
   command.add_flag("--no-network", raw.no_network, "Let it reach nothing");
-  add_number(command, "--timeout", raw.lifetime, "S", member_of("timeout_seconds"),
+  add_number(command, "--timeout", raw.lifetime, "SECONDS", member_of("timeout_seconds"),
              "Seconds that it lives, from now on");
-  add_number(command, "--idle", raw.idle, "S", member_of("idle_seconds"),
+  add_number(command, "--idle", raw.idle, "SECONDS", member_of("idle_seconds"),
              "End it after so many seconds without a process or a request");
   add_json(command, raw);
 }
@@ -294,7 +291,7 @@ Parsed parsed_change(const CLI::App& command, const RawSandboxArguments& raw) {
   if (raw.no_network && !raw.allow.empty()) {
     return mistake(command, "expected one of --allow and --no-network");
   }
-  if (auto wrong = check_allow(raw)) return *wrong;
+  if (auto wrong = check_allow(raw.allow)) return *wrong;
   ChangeOptions options;
   options.id = raw.id;
   if (raw.no_network || !raw.allow.empty()) options.allow = raw.allow;
@@ -357,6 +354,7 @@ SandboxCommands::~SandboxCommands() = default;
 
 void SandboxCommands::define(CLI::App& app) {
   state_->whole = app.add_subcommand("sandbox", "Sandboxes that live on a server");
+  state_->whole->require_subcommand(0, 1);  // a word behind it may be called as another is
   for (const Row& row : rows) {
     CLI::App* const command = state_->whole->add_subcommand(row.name, row.description);
     row.define(*command, state_->raw);

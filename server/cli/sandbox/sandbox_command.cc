@@ -30,7 +30,7 @@ namespace json = runtime::json;
 template <class Text>
 int show(ServerClient& client, const jail::Result<std::string>& answer, Format format, Text text) {
   if (!answer) return refused(client, answer.error());
-  if (format == Format::json) return print(client, *answer + "\n");
+  if (format == Format::json) return print_json(client, *answer);
   const auto value = json::parse(*answer, "answer");
   return value ? print(client, text(*value)) : fail_unreadable();
 }
@@ -57,10 +57,11 @@ int show_pages(ServerClient& client, const std::string& path, std::string_view n
     const json::Array* const items = page ? array_in(*page, name) : nullptr;
     if (items == nullptr) return fail_unreadable();
     if (format == Format::json) {
-      if (const int printed = print(client, *answer + "\n"); printed != 0) return printed;
+      if (const int printed = print_json(client, *answer); printed != 0) return printed;
     }
     all.insert(all.end(), items->begin(), items->end());
     cursor = json::text_member(&*page, "next_cursor");
+    if (items->empty()) break;
   } while (!cursor.empty());
   if (format == Format::json) return 0;
   return print(client, text(all, table_width(STDOUT_FILENO)));
@@ -84,7 +85,7 @@ int show_events(ServerClient& client, const EventsOptions& options) {
 int follow_events(ServerClient& client, const EventsOptions& options) {
   const auto show_event = [&](const FollowedEvent& event) {
     if (event.type == "end") tell_end(event.data);
-    if (options.format == Format::json) return print(client, std::string(event.line) + "\n");
+    if (options.format == Format::json) return print_json(client, event.line);
     if (event.type == "event") return print(client, event_line(event.data));
     if (event.type == "lost") {
       return server::fail(0, shown(event.data, "events") + " events are not kept any more");

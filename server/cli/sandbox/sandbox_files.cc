@@ -106,7 +106,7 @@ int list_files(ServerClient& client, const ListFilesOptions& options) {
   }
   const auto answer = client.get(file_path(options.id, path) + "?list=true");
   if (!answer) return fail(answer.error(), client.signals(), exit_refused);
-  if (options.format == Format::json) return print(client, *answer + "\n");
+  if (options.format == Format::json) return print_json(client, *answer);
   const auto value = json::parse(*answer, "answer");
   const json::Value* const entries = value ? json::member(*value, "entries") : nullptr;
   if (entries == nullptr || entries->as_array() == nullptr) return fail_unreadable();
@@ -140,7 +140,7 @@ int show_file_url(ServerClient& client, const FileUrlOptions& options) {
                                   .path = sandbox_path(options.id) + "/sign",
                                   .body = std::move(writer).take()});
   if (!answer) return refused(client, answer.error());
-  if (options.format == Format::json) return print(client, *answer + "\n");
+  if (options.format == Format::json) return print_json(client, *answer);
   const auto value = json::parse(*answer, "answer");
   const std::string url = value ? json::text_member(&*value, "url") : "";
   if (url.empty()) return fail_unreadable();

@@ -1,4 +1,5 @@
 // Signals that end a command or tell of a new size of the terminal, taken where the command waits.
+// The first that would end it may be lent to a program elsewhere, which hears it in its place.
 #pragma once
 
 #include <cstdint>
@@ -16,12 +17,22 @@ class Signals {
   // SIGINT, SIGTERM, SIGQUIT and SIGHUP, the last where nobody ignores it, and SIGWINCH.
   static jail::Result<Signals> block();
 
-  // Readable where one came.
-  int fd() const noexcept { return fd_.get(); }
+  // From now on the first signal that would end us is for somebody else, who takes it; a second one
+  // ends us, and so does the end of patience_with_program.
+  void lend_first() noexcept { is_lending_ = true; }
+  // The signal that was lent and was not taken yet; 0: none.
+  int take_lent() noexcept;
+  // Ends us by the signal that was lent, since it reached nobody.
+  void return_lent() noexcept { ending_ = first_; }
+
+  // Readable where one came, or where patience is over.
+  int fd() const noexcept { return either_.get(); }
   // Takes those that came; never waits.
   void read();
-  // The first that was to end us, as far as it was read; 0: none.
+  // The first signal that came, as far as it was read, where it is time to end; 0: it is not.
   int ending() const noexcept { return ending_; }
+  // The first signal that came, also where it was lent; 0: none.
+  int first() const noexcept { return first_; }
   // Whether the terminal may have another size since this was asked last.
   bool take_resized() noexcept;
 
@@ -32,10 +43,16 @@ class Signals {
   bool wait_for_input(int fd);
 
  private:
-  explicit Signals(jail::Fd fd) : fd_(std::move(fd)) {}
+  Signals(jail::Fd came, jail::Fd patience, jail::Fd either);
+  void take(int number);
   bool wait_for(int fd, short events);
 
-  jail::Fd fd_;
+  jail::Fd came_;      // a signalfd
+  jail::Fd patience_;  // a timer, set when a signal is lent
+  jail::Fd either_;    // an epoll of both
+  bool is_lending_ = false;
+  bool is_taken_ = false;
+  int first_ = 0;
   int ending_ = 0;
   bool resized_ = false;
 };

@@ -16,9 +16,7 @@ int watch_files(ServerClient& client, const WatchOptions& options) {
   return follow(client, sandbox_path(options.id) + "/watch" + query,
                 [&](const FollowedEvent& event) {
                   if (event.type == "end") tell_end(event.data);
-                  if (options.format == Format::json) {
-                    return print(client, std::string(event.line) + "\n");
-                  }
+                  if (options.format == Format::json) return print_json(client, event.line);
                   if (event.type == "end") return 0;
                   if (event.type == "watching") {
                     // Whoever waits for events knows now that none is missed.

@@ -266,6 +266,8 @@ export interface Jobs {
   /** What happens in a job from now on, up to complete with the Job and its result. */
   stream(jobId: string, options?: CallOptions): EventStream<JobEvent>;
   cancel(jobId: string, options?: CallOptions): Promise<void>;
+  /** Sends a signal to the program of a job and to its process group. */
+  signal(jobId: string, signal: string | number, options?: CallOptions): Promise<void>;
 }
 
 export interface Lessons {

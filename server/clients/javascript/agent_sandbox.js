@@ -109,6 +109,9 @@ class Jobs {
   async cancel(jobId, options = {}) {
     await this.#session.bytes("DELETE", `/jobs/${encodeURIComponent(jobId)}`, callOf(options));
   }
+  async signal(jobId, signal, options = {}) {
+    await this.#session.bytes("POST", `/jobs/${encodeURIComponent(jobId)}/signal`, { ...callOf(options), body: { signal } });
+  }
 }
 
 class Lessons {

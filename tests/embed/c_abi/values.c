@@ -76,6 +76,9 @@ static void check_pool(const jail_launcher *launcher) {
   SUCCEEDS(jail_template_new("No Such", JAIL_WARMTH_FORKED, spec, &templ, &error));
   REFUSES("name \"No Such\"", jail_pool_open(launcher, templ, NULL, &pool, &error));
   REFUSES("jail_fork_optimizations.frozen_heap: 3", jail_template_set_optimizations(templ, &optimizations, &error));
+  optimizations.frozen_heap = JAIL_FROZEN_HEAP_IF_LARGE;
+  optimizations.known_pages = (jail_optimization)2;
+  REFUSES("jail_fork_optimizations.known_pages: 2", jail_template_set_optimizations(templ, &optimizations, &error));
   jail_template_destroy(templ);
   SUCCEEDS(jail_template_new("t", JAIL_WARMTH_PREPARED, spec, &templ, &error));
   REFUSES("least, usual and most", jail_pool_open(launcher, templ, &options, &pool, &error));

@@ -1,8 +1,8 @@
 # Tries: to hide epoll instances, each of which watches many descriptors, in the queue of a socket.
 # Report: out_of_memory; descriptors in flight count.
 # Expect: status=out_of_memory last=sends
-# Memory: 128
-# Timeout: 20
+# Memory: 48
+# Timeout: 40
 import array
 import select
 import socket
@@ -23,4 +23,4 @@ while sent < 800:
         except BlockingIOError:
             sockets.append(socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM))
 time.sleep(1)
-print("ESCAPED: 800 hidden instances with 900 watches each live under a limit of 128 MiB", flush=True)
+print("ESCAPED: 800 hidden instances with 900 watches each live under a limit of 48 MiB", flush=True)

@@ -1,6 +1,6 @@
 # Tries: every way back to the root that was there before pivot_root, to read a file that the runner
 # left on the host (its path is the first argument).
-# Report: success; no way leads there, and no mount of the host's tree is left.
+# Report: success; no way leads there, no mount of the host's tree is left, and none is shared or writable.
 secret = sys.argv[1]
 link = "/tmp/link"
 os.symlink(secret, link)
@@ -24,10 +24,12 @@ for line in open("/proc/self/mountinfo"):
     fields = line.split()
     target, options = fields[4], fields[5].split(",")
     writable = "rw" in options
-    if writable and not target.startswith(("/tmp", "/workspace", "/dev", "/proc")):
+    if writable and target not in ("/tmp", "/workspace"):
         escapes.append(f"{target} is mounted writable")
     if "nosuid" not in options:
         escapes.append(f"{target} is mounted without nosuid")
-    if "nodev" not in options and not target.startswith("/dev"):
+    if "nodev" not in options and not target.startswith("/dev/"):
         escapes.append(f"{target} is mounted without nodev")
+    if fields[6] != "-":
+        escapes.append(f"{target} takes part in mounts of others: {fields[6]}")
 verdict()

@@ -4,6 +4,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <string>
+#include <vector>
+
 #include "jail/egress.h"
 
 namespace jail::egress {
@@ -117,7 +120,7 @@ TEST(EgressRules, NotValid) {
   for (int i = 0; i < 52; ++i) name += "aaaa.";
   const std::pair<std::string, const char*> table[] = {
       {"", "not HOST:PORT"},
-      {"pypi.org", "a port is missing"},
+      {"pypi.org", "a port is missing; write pypi.org:443"},
       {"pypi.org:", "not HOST:PORT"},
       {":443", "not HOST:PORT"},
       {"pypi.org:0", "from 1 to 65535"},
@@ -167,7 +170,7 @@ TEST(EgressRules, NotValid) {
       {"[10.0.0.1]:443", "not HOST:PORT"},
       {"[::1:443", "not HOST:PORT"},
       {"[::1]443", "not HOST:PORT"},
-      {"[::1]", "a port is missing"},
+      {"[::1]", "a port is missing; write [::1]:443"},
       {"::1:443", "not HOST:PORT"},
       {"*.10.0.0.0/8:80", "is no address or network"}};
   for (const auto& [rule, expected] : table) {
@@ -228,10 +231,41 @@ TEST(EgressRules, WideNetworksMeanPublicAddresses) {
 
 TEST(EgressRules, BehindNames) {
   const RuleSet rules({*parse_rule("db.corp:5432"), *parse_rule("10.0.0.0/8:5432")});
-  EXPECT_TRUE(rules.allows_behind_name(*parse_address("1.1.1.1"), 443));
-  EXPECT_TRUE(rules.allows_behind_name(*parse_address("10.0.0.1"), 5432));
-  EXPECT_FALSE(rules.allows_behind_name(*parse_address("10.0.0.1"), 443));
-  EXPECT_FALSE(rules.allows_behind_name(*parse_address("127.0.0.1"), 5432));
+  const auto allows = [&](const char* name, const char* address, std::uint16_t port) {
+    return rules.allows_behind_name(name, *parse_address(address), port);
+  };
+  EXPECT_TRUE(allows("db.corp", "1.1.1.1", 443));
+  EXPECT_TRUE(allows("db.corp", "10.0.0.1", 5432));
+  EXPECT_FALSE(allows("db.corp", "10.0.0.1", 443));
+  EXPECT_FALSE(allows("db.corp", "127.0.0.1", 5432));
+}
+
+TEST(EgressRules, LocalhostNamesLoopbackAlone) {
+  const RuleSet rules({*parse_rule("localhost:80"), *parse_rule("x.localhost:80")});
+  for (const char* address : {"127.0.0.1", "127.1.2.3", "::1"}) {
+    EXPECT_TRUE(rules.allows_behind_name("localhost", *parse_address(address), 80)) << address;
+    EXPECT_FALSE(rules.allows_behind_name("x.localhost", *parse_address(address), 80)) << address;
+  }
+  for (const char* address : {"10.0.0.1", "169.254.169.254", "fd00::1", "0.0.0.0", "::"}) {
+    EXPECT_FALSE(rules.allows_behind_name("localhost", *parse_address(address), 80)) << address;
+  }
+}
+
+std::string no_proxy_with(const std::vector<std::string>& rules) {
+  for (const std::string& entry : with_egress_variables({}, rules)) {
+    if (entry.starts_with("no_proxy=")) return entry.substr(9);
+  }
+  return "missing";
+}
+
+TEST(EgressRules, LoopbackIsTheJailsOwnWhereNoRuleNamesIt) {
+  EXPECT_EQ(no_proxy_with({}), "localhost,127.0.0.1,::1");
+  EXPECT_EQ(no_proxy_with({"pypi.org:443", "10.0.0.0/8:22", "0.0.0.0/0:80"}),
+            "localhost,127.0.0.1,::1");
+  EXPECT_EQ(no_proxy_with({"localhost:80"}), "127.0.0.1,::1");
+  EXPECT_EQ(no_proxy_with({"127.0.0.0/8:80", "[::1]:80"}), "localhost");
+  EXPECT_EQ(no_proxy_with({"LOCALHOST.:80", "127.0.0.1:80", "[::1]:80"}), "");
+  EXPECT_EQ(with_egress_variables({"no_proxy=x"}, {"localhost:80"}).front(), "no_proxy=x");
 }
 
 TEST(EgressRules, Ceilings) {

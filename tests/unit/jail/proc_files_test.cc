@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/epoll.h>
+#include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -40,7 +41,7 @@ class ProcFiles : public testing::Test {
 
   Descriptors descriptors() const {
     Descriptors found;
-    EXPECT_TRUE(read_descriptors(proc_.get(), "self", ample_, found));
+    EXPECT_TRUE(read_descriptors(proc_.get(), "self", true, ample_, found));
     return found;
   }
 
@@ -114,11 +115,25 @@ TEST_F(ProcFiles, PrivateMemoryIsNotSharedWhateverItIsCalled) {
   ::munmap(block, page);
 }
 
-TEST_F(ProcFiles, EpollInstancesAreCounted) {
-  const std::uint64_t before = descriptors().epolls;
+TEST_F(ProcFiles, EpollWatchesAreCounted) {
+  const Descriptors before = descriptors();
   const Fd one(::epoll_create1(EPOLL_CLOEXEC));
   const Fd two(::epoll_create1(EPOLL_CLOEXEC));
-  EXPECT_EQ(descriptors().epolls, before + 2);
+  EXPECT_EQ(descriptors().epolls, before.epolls + 2);
+  EXPECT_EQ(descriptors().watches, before.watches);
+  // Watches of one file under many numbers, none of which is open any more.
+  const Fd watched(::eventfd(0, EFD_CLOEXEC));
+  const int number = ::fcntl(watched.get(), F_DUPFD_CLOEXEC, 100);
+  ASSERT_GE(number, 100);
+  constexpr int many = 150;  // more than fit into what is read at once
+  for (int i = 0; i < many; ++i) {
+    ASSERT_EQ(::dup3(watched.get(), number + i, O_CLOEXEC), number + i);
+    epoll_event event{};
+    ASSERT_EQ(::epoll_ctl(two.get(), EPOLL_CTL_ADD, number + i, &event), 0);
+    ::close(number + i);
+  }
+  EXPECT_EQ(descriptors().watches, before.watches + many);
+  EXPECT_EQ(descriptors().max_watches, static_cast<std::uint64_t>(many));
 }
 
 TEST_F(ProcFiles, OpenFilesOfProcAreCounted) {
@@ -159,7 +174,7 @@ TEST_F(ProcFiles, ReadingEndsWithItsBudget) {
   Mappings mappings;
   Descriptors found;
   EXPECT_FALSE(read_mappings(proc_.get(), "self", ~std::uint64_t{0}, spent, mappings));
-  EXPECT_FALSE(read_descriptors(proc_.get(), "self", spent, found));
+  EXPECT_FALSE(read_descriptors(proc_.get(), "self", true, spent, found));
 }
 
 TEST_F(ProcFiles, AThreadHasADirectoryOfItsOwn) {

@@ -83,6 +83,16 @@ TEST(ReplayProvider, TheFirstTaskInAPromptIsTheOneItIsAbout) {
   EXPECT_EQ(ask(*provider, about("add one\nA similar task: add one hundred")), "a1");
 }
 
+TEST(ReplayProvider, ATaskThatIsNamedIsTheOnlyOneThatCounts) {
+  const auto provider = cassette(tape);
+  CallOptions options;
+  options.task = "please add  one";
+  EXPECT_EQ(ask(*provider, about("add one hundred"), options), "a1");
+  options.task = "add two";
+  EXPECT_THAT(ask(*provider, about("add two\nA similar task: add one"), options),
+              HasSubstr("no task"));
+}
+
 TEST(ReplayProvider, OthersThanTheCoderHaveAnswersOfTheirOwn) {
   const auto provider = cassette(tape);
   EXPECT_EQ(ask(*provider, about("add one hundred", "critic", "{}")), R"({"fix":"f"})");

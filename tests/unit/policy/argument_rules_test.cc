@@ -1,5 +1,6 @@
 // The attacks that argument rules prevent, one by one.
 #include <fcntl.h>
+#include <linux/close_range.h>
 #include <linux/sched.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -53,6 +54,24 @@ TEST_F(ArgumentRules, CloneMakesNoNamespace) {
     EXPECT_EQ(ask(SYS_clone, {usual | 0x7e020000}), fails_with(EPERM));
     EXPECT_EQ(ask(SYS_clone, {usual | CLONE_PARENT}), fails_with(EPERM));
   }
+}
+
+// Init counts the descriptors and the memory of each process by one of its threads.
+TEST_F(ArgumentRules, DescriptorsAndMemoryAreAWholeProcesss) {
+  const std::uint64_t thread = CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD;
+  for (const std::uint64_t flags :
+       {thread & ~std::uint64_t{CLONE_FILES}, std::uint64_t{CLONE_VM | SIGCHLD},
+        std::uint64_t{CLONE_FILES | SIGCHLD}, std::uint64_t{CLONE_VM | CLONE_FILES | SIGCHLD},
+        std::uint64_t{CLONE_FILES | CLONE_VFORK | SIGCHLD},
+        std::uint64_t{CLONE_VM | CLONE_FILES | CLONE_VFORK | SIGCHLD}}) {
+    EXPECT_EQ(ask(SYS_clone, {flags}), fails_with(EPERM)) << std::hex << flags;
+  }
+  EXPECT_EQ(ask(SYS_clone, {CLONE_VFORK | SIGCHLD}), allowed);
+  EXPECT_EQ(ask(SYS_close_range, {3, ~0U, 0}), allowed);
+  EXPECT_EQ(ask(SYS_close_range, {3, ~0U, CLOSE_RANGE_CLOEXEC}), allowed);
+  EXPECT_EQ(ask(SYS_close_range, {3, ~0U, CLOSE_RANGE_UNSHARE}), fails_with(EINVAL));
+  EXPECT_EQ(ask(SYS_close_range, {3, ~0U, CLOSE_RANGE_UNSHARE | CLOSE_RANGE_CLOEXEC}),
+            fails_with(EINVAL));
 }
 
 TEST_F(ArgumentRules, AnIdIsSetToWhatItIsAlone) {

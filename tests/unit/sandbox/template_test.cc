@@ -72,8 +72,9 @@ TEST(TemplateFile, ErrorsNameTheFileAndTheField) {
   const std::pair<std::string, const char*> cases[] = {
       {"[]", "mine.json: expected an object"},
       {"{", "mine.json"},
-      {"{}", "mine.json: name: missing"},
-      {R"({"name": "a", "language": "bash"})", "warmth: missing"},
+      {"{}", "mine.json: name: missing; expected 1 .. 32 of a-z"},
+      {R"({"name": "a", "language": "bash"})",
+       "warmth: missing; expected forked, started or prepared"},
       {R"({"name": "A"})", "name: expected 1 .. 32 of a-z"},
       {R"({"name": "none"})", "name: expected"},
       {R"({"name": ""})", "name: expected"},

@@ -71,7 +71,8 @@ TEST(AgentArguments, RunTakesAServerOrWhatIsAboutThisHost) {
   EXPECT_EQ(std::get<RunTaskOptions>(parsed).server, "unix:/a");
   parsed = parse_arguments({"run", "x", "--server", "unix:/a", "--rootfs", "host"}, "1.2.3");
   ASSERT_TRUE(std::holds_alternative<Finished>(parsed));
-  EXPECT_THAT(std::get<Finished>(parsed).error, testing::HasSubstr("--rootfs cannot be used with --server"));
+  EXPECT_THAT(std::get<Finished>(parsed).error,
+              testing::HasSubstr("--rootfs cannot be used with --server"));
 }
 
 TEST(AgentArguments, Benchmark) {
@@ -112,6 +113,9 @@ TEST(AgentArguments, MistakesAreUsage) {
       {{"benchmark", "--limit", "1001"}, "--limit"},
       {{"benchmark", "--model", "a b"}, "--model"},
       {{"run", "t", "--model", ""}, "--model"},
+      {{"run", "t", "--provider", "foo"}, "--provider: expected one of groq, openrouter, "},
+      {{"run", "t", "--provider", "foo"}, ", ollama, replay, not \"foo\"\n"},
+      {{"benchmark", "--provider", "foo"}, "--provider: expected one of groq, "},
       {{"benchmark", "--json", "--markdown"}, "--json"},
       {{"lessons"}, "expected list or erase"},
       {{"lessons", "erase"}, "--all"},

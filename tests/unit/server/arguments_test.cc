@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "server/cli/option_words.h"
+
 namespace server {
 namespace {
 
@@ -73,8 +75,9 @@ TEST(Arguments, AServerTakesNothingThatIsAboutAJailOnThisHost) {
   EXPECT_EQ(exec_of({"exec", "-c", "x"}).server, "");
   EXPECT_THAT(finished_of({"exec", "-c", "x", "--server", ""}).error, HasSubstr("expected a URL"));
   const std::vector<std::string> cases[] = {
-      {"--jail", "a"}, {"--explain"},        {"--cgroup", "none"}, {"--user", "me"},
-      {"--tty"},       {"--require-cgroup"}, {"--rootfs", "host"}};
+      {"--jail", "a"},      {"--explain"},   {"--cgroup", "none"},
+      {"--user", "me"},     {"--tty"},       {"--require-cgroup"},
+      {"--rootfs", "host"}, {"--disk", "8"}, {"--processes", "8"}};
   for (const auto& words : cases) {
     std::vector<std::string> args = {"exec", "-c", "x", "--server", "http://a:1"};
     args.insert(args.end(), words.begin(), words.end());
@@ -97,6 +100,24 @@ TEST(Arguments, FilesAndArtifactsArePartedAtTheLastColon) {
   EXPECT_EQ(options.artifacts.wanted[0].directory, "out");
 }
 
+TEST(Arguments, ADirectoryMayBeTypedWithASlash) {
+  const ExecOptions options =
+      exec_of({"exec", "--file", "a/dir/", "--file", "lib/:x/", "--file", ".", "p.py"});
+  ASSERT_EQ(options.program.files.size(), 3u);
+  EXPECT_EQ(options.program.files[0].destination, "dir");
+  EXPECT_EQ(options.program.files[1].destination, "x");
+  EXPECT_EQ(options.program.files[2].destination, ".");
+}
+
+TEST(Arguments, ExecTakesLimitsAndLeavesStandardInputAlone) {
+  ExecOptions options = exec_of({"exec", "p.py"});
+  EXPECT_TRUE(options.reads_input && !options.max_processes && !options.disk_limit_mb);
+  options = exec_of({"exec", "-n", "--processes", "8", "--disk", "1g", "p.py"});
+  EXPECT_FALSE(options.reads_input);
+  EXPECT_EQ(options.max_processes, 8u);
+  EXPECT_EQ(options.disk_limit_mb, 1024u);
+}
+
 TEST(Arguments, WhatLooksLikeAnOptionCanBeCodeAndTheDashIsAFile) {
   EXPECT_EQ(exec_of({"exec", "-c", "-1"}).code, "-1");
   EXPECT_EQ(exec_of({"exec", "-c", ""}).code, "");
@@ -111,14 +132,31 @@ TEST(Arguments, MistakesAreUsageErrorsThatNameTheWord) {
       {{}, "expected a subcommand: exec, "},
       {{"launch"}, "there is no subcommand \"launch\"; expected exec, "},
       {{"exce"}, "did you mean exec?"},
+      {{"exce", "-c", "x"}, "there is no subcommand \"exce\"; did you mean exec?"},
+      {{"exce", "--help"}, "did you mean exec?"},
+      {{"script.py", "exec"}, "a program's file is run by agent-sandbox exec script.py"},
+      {{"-c", "x"}, "unknown option -c; write agent-sandbox exec -c\n"},
+      {{"--json", "doctor"}, "unknown option --json; write agent-sandbox exec --json\n"},
       {{"sandbox", "exce"}, "did you mean exec?"},
+      {{"sandbox", "run", "box", "--", "ls"}, "no subcommand \"run\"; did you mean exec?"},
+      {{"sandbox", "lst", "exec"}, "no subcommand \"lst\"; did you mean list?"},
+      {{"sandbox", "stop", "delete"}, "no subcommand \"stop\"; did you mean delete?"},
+      {{"sandbox", "--name", "x", "create"}, "--name; write agent-sandbox sandbox create --name\n"},
+      {{"sandbox", "--env", "A=b", "create"}, "--env; it stands after the subcommand\n"},
+      {{"sandbox", "list", "--server", "x"}, "AGENT_SANDBOX_URL says where the server is"},
+      {{"jobs", "cancle", "show"}, "no subcommand \"cancle\"; did you mean cancel?"},
+      {{"jobs", "rm", "list"}, "no subcommand \"rm\"; did you mean cancel?"},
+      {{"lessons", "lst", "erase"}, "did you mean list?"},
       {{"sandbox", "hibernate"}, "expected create, "},
       {{"exec"}, "-c CODE, FILE or -"},
       {{"exec", "--", "x"}, "-c CODE, FILE or -"},
       {{"exec", "-c", "x", "file"}, "-c and the file file exclude each other"},
       {{"exec", "a.py", "b", "c"},
        "unexpected: \"b\" \"c\"; arguments of the program follow after --"},
-      {{"exec", "-c"}, "-c"},
+      {{"exec", "-c"}, "-c: expected CODE\n"},
+      {{"exec", "-c", "x", "-c", "y"}, "-c is given more than once\n"},
+      {{"exec", "-c", "x", "--memory"}, "--memory: expected MB\n"},
+      {{"exec", "-c", "x", "--json=maybe"}, "--json takes no value\n"},
       {{"exec", "-c", "x", "--bad"}, "unknown option --bad\n"},
       {{"exec", "--timout", "3", "-c", "x"}, "unknown option --timout; did you mean --timeout?"},
       {{"exec", "--timout=3", "-c", "x"}, "unknown option --timout; did you mean --timeout?"},
@@ -131,24 +169,40 @@ TEST(Arguments, MistakesAreUsageErrorsThatNameTheWord) {
       {{"sandbox", "create", "--nam", "x"}, "did you mean --name?"},
       {{"exec", "-c", "x", "--timeout", "0"}, "--timeout"},
       {{"exec", "-c", "x", "--timeout", "nan"}, "--timeout"},
-      {{"exec", "-c", "x", "--timeout", "5w"}, "--timeout: w unit not recognized"},
+      {{"exec", "-c", "x", "--timeout", "5w"},
+       "--timeout: expected a number 0.05 .. 86400 in seconds, or"},
       {{"exec", "-c", "x", "--timeout", "2d"}, "--timeout"},
+      {{"exec", "-c", "x", "--timeout", "x"}, "--timeout: expected a number"},
+      {{"exec", "-c", "x", "--timeout", ""}, "--timeout: expected a number"},
+      {{"exec", "-c", "x", "--memory", "64.5"}, "--memory: expected an integer"},
+      {{"exec", "-c", "x", "--memory", "1e99"}, "--memory: expected an integer"},
       {{"exec", "-c", "x", "--memory", "31"}, "--memory"},
       {{"exec", "-c", "x", "--memory", "-1"}, "--memory"},
-      {{"exec", "-c", "x", "--memory", "2x"}, "--memory: x unit not recognized"},
+      {{"exec", "-c", "x", "--memory", "2x"},
+       "--memory: expected an integer 32 .. 1048576 in MB, or with"},
       {{"exec", "-c", "x", "--language", "ruby"}, "(or py, sh, js, node, ts), not \"ruby\""},
       {{"exec", "-c", "x", "--language", ""}, "--language"},
       {{"exec", "-c", "x", "--env", ""}, "--env"},
+      {{"exec", "-e", "-c", "1"}, "--env \"-c\": expected NAME=VALUE"},
+      {{"exec", "-c", "x", "-e", "A B=1"},
+       "--env \"A B=1\": expected NAME=VALUE, or NAME, without"},
       {{"exec", "-c", "x", "--allow", "https://example.org/a"}, "write example.org:443"},
       {{"exec", "-c", "x", "--allow", "http://example.org"}, "write example.org:80"},
+      {{"exec", "-c", "x", "--allow", "pypi.org"},
+       "--allow pypi.org: a port is missing; write pypi.org:443\n"},
       {{"exec", "-c", "x", "--allow", "https://example.org:8443/"}, "write example.org:8443"},
       {{"exec", "-c", "x", "--env", "=b"}, "--env"},
       {{"exec", "-c", "x", "--file", ":x"}, "SRC:DEST"},
-      {{"exec", "-c", "x", "--file", "dir/"}, "SRC:DEST"},
+      {{"exec", "-c", "x", "--file", "a:"}, "SRC:DEST"},
+      {{"exec", "-c", "x", "--processes", "0"}, "--processes: expected an integer 1 .. "},
+      {{"exec", "-c", "x", "--disk", "2g"}, "--disk: expected an integer 1 .. 1024 in MB"},
+      {{"exec", "-n", "-"}, "--no-stdin: the program itself comes by standard input"},
+      {{"exec", "-n", "-t", "a.py"}, "--tty and --no-stdin exclude each other"},
+      {{"exec", "-ni", "a.py"}, "--interactive and --no-stdin exclude each other"},
       {{"exec", "-c", "x", "--artifact", "*.png"}, "GLOB:DIR"},
       {{"exec", "-c", "x", "--artifact", "*.png:"}, "GLOB:DIR"},
-      {{"exec", "-c", "x", "--artifact", "/etc/*:."}, "relative"},
-      {{"exec", "-c", "x", "--json", "--explain"}, "--json"},
+      {{"exec", "-c", "x", "--artifact", "/etc/*:."}, "leave the / out"},
+      {{"exec", "-c", "x", "--json", "--explain"}, "--json and --explain exclude each other"},
       {{"serve", "extra"}, "extra"},
       {{"mcp", "extra"}, "extra"},
       {{"doctor", "extra"}, "extra"},
@@ -176,6 +230,7 @@ TEST(Arguments, ExecTakesUnitsAndShortWords) {
   EXPECT_EQ(exec_of({"exec", "-c", "x", "--timeout", "1d"}).program.timeout, 24h);
   EXPECT_EQ(exec_of({"exec", "-c", "x", "--memory", "2g"}).program.memory_limit_mb, 2048u);
   EXPECT_EQ(exec_of({"exec", "-c", "x", "--memory", "64MB"}).program.memory_limit_mb, 64u);
+  EXPECT_EQ(exec_of({"exec", "-c", "x", "--memory", "1.5g"}).program.memory_limit_mb, 1536u);
   const std::pair<const char*, runtime::Language> words[] = {
       {"py", runtime::Language::python},     {"sh", runtime::Language::bash},
       {"js", runtime::Language::javascript}, {"node", runtime::Language::javascript},
@@ -211,6 +266,14 @@ TEST(Arguments, AProgramHasAsManyArgumentsAsARequestMayHave) {
   EXPECT_THAT(finished_of(variables).error, HasSubstr("--env: expected a map of at most 256"));
   for (int count = 0; count < 65; ++count) globs.insert(globs.end(), {"--artifact", "*:d"});
   EXPECT_THAT(finished_of(globs).error, HasSubstr("--artifact: expected a list of at most 64"));
+}
+
+TEST(OptionWords, AFieldIsNamedByItsOption) {
+  EXPECT_EQ(in_options("files: expected at most 64 files"), "--file: expected at most 64 files");
+  EXPECT_EQ(in_options("the operator's text"), "the operator's text");
+  EXPECT_EQ(in_options_for_server("memory_limit_mb: expected an integer 32 .. 2048"),
+            "--memory: the server expects an integer 32 .. 2048");
+  EXPECT_EQ(in_options_for_server("code: expected a string"), "code: expected a string");
 }
 
 TEST(Arguments, HelpAndVersionSucceed) {

@@ -34,7 +34,7 @@ TEST(ExitCodes, AreThoseOfTheInterface) {
   EXPECT_EQ(code_of(Status::killed, {}, "SIGSEGV"), 139);
   EXPECT_EQ(code_of(Status::killed, {}, "SIGRTMIN+1"), 128 + SIGRTMIN + 1);
   EXPECT_EQ(code_of(Status::violation, {}, "SIGSYS"), 159);
-  EXPECT_EQ(code_of(Status::cancelled, {}), 125);
+  EXPECT_EQ(code_of(Status::cancelled, {}), 143);
 }
 
 TEST(ExitCodes, SignalsByName) {

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "server/cli/jobs/job_ids.h"
 #include "server/cli/jobs/job_output.h"
 
 namespace server::client {
@@ -62,8 +63,9 @@ TEST(JobsArguments, LogsTakesTheIdOfAnything) {
 
 TEST(JobsArguments, MistakesAreNamed) {
   const std::pair<Words, const char*> cases[] = {
-      {{"jobs", "--status", "done"}, "--status"},
-      {{"jobs", "--limit", "0"}, "--limit"},
+      {{"jobs", "--status", "foo"}, "--status: expected one of running, "},
+      {{"jobs", "--status", "foo"}, ", not \"foo\"\n"},
+      {{"jobs", "--limit", "0"}, "--limit: expected an integer 1 .. 10000\n"},
       {{"jobs", "--limit", "3", "show", "a"}, "--limit is for jobs list"},
       {{"jobs", "--status", "error", "cancel", "a"}, "--status is for jobs list"},
       {{"jobs", "show"}, "jobs show: expected the ID of a job"},
@@ -78,6 +80,16 @@ TEST(JobsArguments, MistakesAreNamed) {
     ASSERT_NE(finished, nullptr) << expected;
     EXPECT_EQ(finished->exit_code, 2);
     EXPECT_THAT(finished->error, HasSubstr(expected));
+  }
+}
+
+TEST(JobIds, TheirBeginningIsLowerHexOfSixCharacters) {
+  for (const char* word : {"a49a5d", "079883d4-bf9", "079883d4-bf94-4e79-9c44-16b49cd28ed"}) {
+    EXPECT_TRUE(may_begin_id(word)) << word;
+  }
+  for (const char* word :
+       {"", "a49a5", "-a49a5d", "A49A5D", "a49a5g", "079883d4-bf94-4e79-9c44-16b49cd28edd"}) {
+    EXPECT_FALSE(may_begin_id(word)) << word;
   }
 }
 

@@ -37,6 +37,14 @@ TEST(PlainText, NothingThatATerminalObeysIsLeft) {
   EXPECT_EQ(plain_text("\xFF\x1B"), replaced + replaced);
 }
 
+TEST(PlainText, JsonSaysTheSameWithoutWhatATerminalObeys) {
+  const std::string json =
+      "{\"a\":\"\xC2\x9B"
+      "31m \x7F \xE2\x80\xAE ü 🙂\"}\n";
+  EXPECT_EQ(plain_json(json), "{\"a\":\"\\u009b31m \\u007f \\u202e ü 🙂\"}\n");
+  EXPECT_EQ(plain_json("[1, \"\\u001b\"]"), "[1, \"\\u001b\"]");
+}
+
 TEST(PlainText, ALineIsOneLineAndBounded) {
   EXPECT_EQ(plain_line("a\nb\tc", 10), "a b c");
   EXPECT_EQ(plain_line("äöü", 3), "äöü");

@@ -90,6 +90,14 @@ TEST(ProgressText, BrokenEventsSayNothing) {
   }
 }
 
+TEST(ProgressText, TheNameOfAProviderIsPlain) {
+  runtime::agent::TaskResult result;
+  result.usage["\x1b]0;x\x07" + std::string(100, 'a')] = {.input_tokens = 1, .output_tokens = 2};
+  const std::string end = ProgressText({}).end_of(result);
+  EXPECT_EQ(end.find('\x1b'), end.npos);
+  EXPECT_LT(end.size(), 150u);
+}
+
 TEST(ProgressText, TheEnd) {
   runtime::agent::TaskResult result;
   result.attempts = 2;

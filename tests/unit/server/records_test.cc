@@ -4,6 +4,7 @@
 
 #include <cstring>
 
+#include "runtime/json/reader.h"
 #include "runtime/json/writer.h"
 #include "runtime/service/kept_answer.h"
 #include "runtime/service/old_answers.h"
@@ -248,6 +249,20 @@ TEST(OldAnswers, AnAnswerOfThisVersionSaysTheSameWhenItIsReadAgain) {
   EXPECT_EQ(encode_result(read, job, OutputEncoding::utf8), answer);
   EXPECT_EQ(remedy_of(read.outcome, {.time = "--timeout", .memory = "--memory"}),
             remedy_of(full_result().outcome, {.time = "--timeout", .memory = "--memory"}));
+}
+
+TEST(OldAnswers, NumbersThatNothingCanHaveAreNone) {
+  const auto answer = json::parse(
+      R"({"status":"error","exit_code":1e300,"cpu_time_ms":1e308,"memory_peak_mb":-1e300,)"
+      R"("network_total":-5,"artifacts_skipped_total":-3})",
+      "answer");
+  ASSERT_TRUE(answer);
+  const RunResult result = result_of_answer(*answer);
+  EXPECT_EQ(result.exit_code, 0);
+  EXPECT_EQ(result.usage.cpu_user.count(), 0);
+  EXPECT_EQ(result.usage.memory_peak_bytes, 0u);
+  EXPECT_EQ(result.network.total, 0u);
+  EXPECT_EQ(result.artifacts.skipped_total, 0u);
 }
 
 TEST(OldAnswers, WhatIsNoneIsAnError) {

@@ -115,6 +115,7 @@ TEST(RequestFields, PublishedBoundsAreThoseOfDecoding) {
   check_bounds(process_fields(), properties_in(published, "StartProcess"));
   check_bounds(process_input_fields(), properties_in(published, "ProcessInput"));
   check_bounds(process_signal_fields(), properties_in(published, "ProcessSignal"));
+  check_bounds(job_signal_fields(), properties_in(published, "JobSignal"));
   check_bounds(process_resize_fields(), properties_in(published, "ProcessResize"));
   check_bounds(file_action_fields(), properties_in(published, "FileAction"));
 }

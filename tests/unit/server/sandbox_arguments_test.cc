@@ -165,6 +165,24 @@ TEST(SandboxArguments, Change) {
   EXPECT_FALSE(parsed_as<ChangeOptions>({"change", "box", "--idle", "5"}).allow);
 }
 
+TEST(SandboxArguments, ASandboxMayBeCalledAsASubcommandIs) {
+  EXPECT_EQ(parsed_as<GetOptions>({"get", "list"}).id, "list");
+  EXPECT_THAT(parsed_as<DeleteOptions>({"delete", "exec", "get"}).ids, ElementsAre("exec", "get"));
+}
+
+TEST(SandboxArguments, ARelativePathBeginsInTheWorkspace) {
+  EXPECT_EQ(parsed_as<CopyOptions>({"cp", "a", "box:b/c"}).inside, "/workspace/b/c");
+  EXPECT_EQ(parsed_as<CopyOptions>({"cp", "box:./b", "-"}).inside, "/workspace/b");
+  EXPECT_EQ(parsed_as<CopyOptions>({"cp", "-r", "box:.", "x"}).inside, "/workspace");
+  EXPECT_EQ(parsed_as<CopyOptions>({"cp", "box:/tmp/b", "-"}).inside, "/tmp/b");
+  EXPECT_EQ(parsed_as<ListFilesOptions>({"ls", "box", "src"}).path, "/workspace/src");
+  EXPECT_EQ(parsed_as<ListFilesOptions>({"ls", "box"}).path, "");
+  EXPECT_EQ(parsed_as<RemoveFileOptions>({"rm", "box", "a"}).path, "/workspace/a");
+  EXPECT_EQ(parsed_as<FileUrlOptions>({"url", "box", "src/main.py"}).path,
+            "/workspace/src/main.py");
+  EXPECT_EQ(parsed_as<WatchOptions>({"watch", "box", "a"}).path, "/workspace/a");
+}
+
 TEST(SandboxArguments, SignalsByNameAndNumber) {
   EXPECT_EQ(parsed_as<KillOptions>({"kill", "box", "7"}).signal, SIGTERM);
   EXPECT_EQ(parsed_as<KillOptions>({"kill", "box", "7", "--signal", "KILL"}).signal, SIGKILL);
@@ -183,10 +201,13 @@ TEST(SandboxArguments, MistakesAreUsageErrorsThatNameTheWord) {
       {{"create", "--processes", "0"}, "--processes"},
       {{"create", "--timeout", "2592001"}, "--timeout"},
       {{"create", "--idle", "-1"}, "--idle"},
+      {{"create", "--idle", "1.5"}, "--idle: expected an integer 1 .. 86400 in seconds, or"},
+      {{"create", "--memory", "9999999"}, "--memory: expected an integer 32 .. 1048576 in MB"},
+      {{"create", "--env", "A B=c"}, "--env \"A B=c\": expected NAME without blanks"},
       {{"create", "--idle", "86401"}, "--idle"},
       {{"create", "--disk", "1048577"}, "--disk"},
-      {{"create", "--on-timeout", "end"}, "--on-timeout"},
-      {{"create", "--disk-kind", "tape"}, "--disk-kind"},
+      {{"create", "--on-timeout", "end"}, "--on-timeout: expected "},
+      {{"create", "--disk-kind", "tape"}, "--disk-kind: expected "},
       {{"renew", "box", "2592001"}, "seconds: "},
       {{"change", "box", "--timeout", "2592001"}, "--timeout"},
       {{"exec", "box", "--timeout", "86401", "--", "x"}, "--timeout"},
@@ -208,12 +229,9 @@ TEST(SandboxArguments, MistakesAreUsageErrorsThatNameTheWord) {
       {{"cp"}, "SRC and DST"},
       {{"cp", "a", "b"}, "one of SRC and DST"},
       {{"cp", "x:/a", "y:/b"}, "one of SRC and DST"},
-      {{"cp", "a", "box:b"}, "absolute path after box:"},
-      {{"ls", "box", "tmp"}, "absolute"},
-      {{"rm", "box"}, "absolute"},
-      {{"watch", "box", "a"}, "absolute"},
-      {{"url", "box"}, "absolute"},
-      {{"url", "box", "a"}, "absolute"},
+      {{"cp", "a", "box:"}, "expected a path after box:"},
+      {{"rm", "box"}, "expected the PATH of a file"},
+      {{"url", "box"}, "expected the PATH of a file"},
       {{"url", "box", "/a", "--expires", "604801"}, "--expires"},
       {{"logs", "box", "7", "-f", "--tail", "3"}, "no PID"},
       {{"logs", "box", "--tail", "10001"}, "--tail"},

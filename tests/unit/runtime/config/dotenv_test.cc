@@ -35,6 +35,11 @@ TEST(Dotenv, ReadsWhatPeopleWrite) {
   EXPECT_EQ(environment, expected);
 }
 
+TEST(Dotenv, AStrangersMayHaveAnything) {
+  const Environment expected = {{"A", "1"}, {"B", "2"}};
+  EXPECT_EQ(parse_strangers_dotenv("A=1\n-----BEGIN KEY-----\nA B=1\nC=\"open\nB=2\n"), expected);
+}
+
 TEST(Dotenv, EmptyTextIsNoError) { EXPECT_TRUE(must_parse("").empty()); }
 
 TEST(Dotenv, NamesTheBadLineButNotItsText) {

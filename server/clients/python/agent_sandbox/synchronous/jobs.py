@@ -2,7 +2,7 @@
 """Past and present runs, and the lessons of tasks."""
 from __future__ import annotations
 
-from typing import Iterator, Optional
+from typing import Iterator, Optional, Union
 
 from ..address import segment
 from ..answers import Job, JobPage, JobSummary, LessonPage
@@ -40,6 +40,10 @@ class Jobs:
     def cancel(self, job_id: str) -> None:
         """Cancels a job; its caller gets the status cancelled. A job that has ended raises Conflict."""
         self._session.done(Request("DELETE", f"/jobs/{segment(job_id)}"))
+
+    def signal(self, job_id: str, signal: Union[str, int]) -> None:
+        """Sends SIGINT, or 2, to the program of a job and to its process group."""
+        self._session.done(Request("POST", f"/jobs/{segment(job_id)}/signal", body={"signal": signal}))
 
 
 class Lessons:

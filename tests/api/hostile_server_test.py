@@ -1,0 +1,69 @@
+"""The command line against a server that is somebody else's: what it says moves no cursor, holds nobody and is no JSON unless it is."""
+import http.server
+import json
+import subprocess
+import threading
+import uuid
+
+import live_server
+import time_scale
+from exec_command import ExecTest
+
+ESCAPE = "\x1b]0;owned\x07"
+
+
+class Hostile(ExecTest):
+    def setUp(self):
+        super().setUp()
+        self.answers, self.asked = {}, []
+        test = self
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def do_GET(self):
+                test.asked.append(self.path)
+                body = test.answers[self.path.split("?", maxsplit=1)[0]].encode()
+                self.send_response(200)
+                self.send_header("Content-Length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
+
+            def log_message(self, *_):
+                pass
+
+        server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        server.daemon_threads = True
+        self.addCleanup(server.server_close)
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        self.addCleanup(server.shutdown)
+        self.url = f"http://127.0.0.1:{server.server_port}"
+
+    def run_it(self, *arguments):
+        done = subprocess.run([live_server.BINARY, *arguments], cwd=self.directory, capture_output=True, stdin=subprocess.DEVNULL, check=False,
+                              timeout=time_scale.scaled(30), env={"HOME": str(self.directory), "AGENT_SANDBOX_URL": self.url})
+        return done.returncode, done.stdout.decode(), done.stderr.decode()
+
+    def test_what_is_no_json_is_not_printed_as_json(self):
+        job = str(uuid.uuid4())
+        self.answers = dict.fromkeys((f"/jobs/{job}", "/v1/sandboxes/x", "/v1/sandboxes/x/metrics", "/v1/sandboxes/x/files/workspace"),
+                                     '{"x": 1} ' + ESCAPE)
+        for words in (("jobs", "show", job), ("sandbox", "get", "x"), ("sandbox", "metrics", "x"), ("sandbox", "ls", "x", "/workspace")):
+            with self.subTest(words):
+                status, out, error = self.run_it(*words, "--json")
+                self.assertEqual((125, ""), (status, out), error)
+                self.assertIn("is not what was asked for", error)
+
+    def test_the_output_of_a_task_moves_no_cursor(self):
+        job = str(uuid.uuid4())
+        result = {"status": "completed", "output": f"good\n{ESCAPE}\u009b31m", "error": f"bad {ESCAPE}"}
+        self.answers = {f"/jobs/{job}": json.dumps({"job_id": job, "kind": "task", "status": "completed", "result": result})}
+        status, out, error = self.run_it("logs", job)
+        self.assertEqual((0, "good\n\ufffd]0;owned\ufffd\ufffd31m"), (status, out))
+        self.assertNotIn("\x1b", error)
+
+    def test_empty_pages_end(self):
+        self.answers = {"/jobs": '{"jobs": [], "next_cursor": "x"}', "/v1/sandboxes": '{"sandboxes": [], "next_cursor": "x"}'}
+        for words in (("jobs",), ("sandbox", "list")):
+            self.assertEqual(0, self.run_it(*words)[0])
+        self.assertEqual(2, len(self.asked), self.asked)
