@@ -166,13 +166,22 @@ class Egress(EgressTest):
             self.assertEqual(2, answer[3], address)
 
     def test_a_name_that_leads_to_loopback(self):
-        """The name is resolved by this host's own name service."""
-        refused = self.stand([f"localhost:{self.web.port}"], addresses=())
-        self.assertEqual([b"403"], self.connect_status(refused, f"localhost:{self.web.port}"))
+        name = "metadata.test"
+        refused = self.stand([f"{name}:{self.web.port}"], addresses=(f"{name}=127.0.0.1",))
+        self.assertEqual([b"403"], self.connect_status(refused, f"{name}:{self.web.port}"))
         self.assertIn("loopback", refused.decisions(1)[0].reason)
-        allowed = self.stand([f"localhost:{self.web.port}", f"127.0.0.0/8:{self.web.port}"], addresses=())
-        with allowed.tunnel(f"localhost:{self.web.port}"):
+        allowed = self.stand([f"{name}:{self.web.port}", f"127.0.0.0/8:{self.web.port}"], addresses=(f"{name}=127.0.0.1",))
+        with allowed.tunnel(f"{name}:{self.web.port}"):
             self.assertEqual("127.0.0.1", allowed.decisions(1)[0].address)
+
+    def test_localhost_names_loopback_by_itself(self):
+        """The name is resolved by this host's own name service."""
+        stand = self.stand([f"localhost:{self.web.port}"], addresses=())
+        with stand.tunnel(f"localhost:{self.web.port}"):
+            self.assertEqual("127.0.0.1", stand.decisions(1)[0].address)
+        elsewhere = self.stand([f"localhost:{self.web.port}"], addresses=("localhost=10.0.0.1",))
+        self.assertEqual([b"403"], self.connect_status(elsewhere, f"localhost:{self.web.port}"))
+        self.assertIn("private", elsewhere.decisions(1)[0].reason)
 
     def test_a_wide_network_does_not_mean_the_host(self):
         stand = self.stand([f"0.0.0.0/0:{self.web.port}", f"[::/0]:{self.web.port}", f"{ALLOWED}:{self.web.port}"])
