@@ -440,6 +440,10 @@ void add_sandbox_settings(std::vector<Setting>& settings) {
       "destinations such as pypi.org:443, *.example.org:443 or 10.0.0.0/8:5432, separated by "
       "commas",
       apply_network_allow);
+  add("SANDBOX_SECRETS_CA_FILE", "an absolute path", [](Config& config, std::string_view text) {
+    config.sandbox_secrets_ca_file = text;
+    return text.starts_with('/');
+  });
   add("SANDBOX_WEBHOOKS_ALLOW",
       "destinations such as hooks.example.org:443, *.example.org:443 or http://10.0.0.0/8:8080, "
       "separated by commas",

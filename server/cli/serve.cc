@@ -128,7 +128,7 @@ int serve_with(Service& service, Listener listener, const std::optional<std::str
   runtime::SandboxHistory history(jobs, config.sandbox_events_kept);
   const auto listening = service.egress.listen(
       [&history](const jail::EgressDecision& decision) { history.note_egress(decision); });
-  runtime::Sandboxes sandboxes(runner, logger, history, sandbox_options(config));
+  runtime::Sandboxes sandboxes(runner, logger, history, sandbox_options(service));
   runtime::Webhooks webhooks(jobs, history, metrics, logger, webhook_options(config));
   const std::string version = api_options.version;
   Api api(std::move(api_options), {.runner = runner,
