@@ -1,0 +1,493 @@
+"""Secrets of living sandboxes: the gateway adds them to requests for their hosts, and no program in a sandbox ever sees them."""
+import json
+import os
+import pathlib
+import shutil
+import unittest
+
+import host_view
+import live_server
+from living_sandbox import SandboxTest
+from secret_upstream import BIG, Authority, Upstream
+
+VALUE = "Bearer kIpQ7-never-seen-inside-0zX"
+OTHER_VALUE = "Bearer kIpQ7-a-later-one-0zX"
+MARK = "kIpQ7"  # in both of them
+
+# Sends one request's bytes to the gateway and prints all that comes back, as Python writes bytes.
+RAW = """
+import os, socket, sys
+gateway = socket.create_connection(("127.0.0.1", 3129), timeout=60)
+gateway.sendall(bytes.fromhex(sys.argv[1]))
+answer = b""
+try:
+    while got := gateway.recv(65536):
+        answer += got
+except ConnectionResetError:
+    answer += b" (reset)"
+print(ascii(answer.decode("latin-1")))
+"""
+
+# urllib, by the variable, as programs would.
+ASK = """
+import os, sys, urllib.error, urllib.request
+class Stay(urllib.request.HTTPRedirectHandler):
+    def redirect_request(self, *_): return None
+def ask(path, **options):
+    request = urllib.request.Request(os.environ["SANDBOX_SECRETS_URL"] + path, **options)
+    try:
+        return urllib.request.build_opener(Stay).open(request, timeout=60)
+    except urllib.error.HTTPError as error:
+        return error
+"""
+
+
+class SecretsTest(SandboxTest):
+    trusts = True
+
+    @classmethod
+    def setUpClass(cls):
+        cls.authority = Authority()
+        cls.addClassCleanup(cls.authority.remove)
+        cls.site, cls.other = Upstream(cls.authority), Upstream(cls.authority)
+        cls.addClassCleanup(cls.site.stop)
+        cls.addClassCleanup(cls.other.stop)
+        cls.place = f"localhost:{cls.site.port}"
+        cls.environment = {"SANDBOX_NETWORK_ENABLED": "true", "LOG_LEVEL": "debug",
+                           "SANDBOX_NETWORK_ALLOW": f"{cls.place},localhost:{cls.other.port},127.0.0.0/8:{cls.other.port},api.invalid:443"}
+        if cls.trusts:
+            cls.environment["SANDBOX_SECRETS_CA_FILE"] = str(cls.authority.file)
+        super().setUpClass()
+
+    def setUp(self):
+        super().setUp()
+        self.site.requests.clear()
+        self.other.requests.clear()
+
+    def secret(self, header="Authorization", value=VALUE, site=None, host="localhost"):
+        return {"host": host, "port": (site or self.site).port, "header": header, "value": value}
+
+    def network(self, *secrets, allow=None):
+        return {"allow": allow or [self.place], "secrets": list(secrets) or [self.secret()]}
+
+    def make_with(self, *secrets, allow=None, **fields):
+        return self.make(network=self.network(*secrets, allow=allow), **fields)
+
+    def ask(self, sandbox, code):
+        done = sandbox.python(ASK + code)
+        self.assertEqual(("", 0), (done["stderr"], done["exit_code"]), done)
+        return done["stdout"].strip()
+
+    def raw(self, sandbox, request):
+        return sandbox.python(RAW, request.encode("latin-1").hex())["stdout"].strip()
+
+    def assert_came(self, request, header="authorization", value=VALUE):
+        self.assertEqual([value], [text for name, text in request["headers"] if name.lower() == header])
+
+
+class Secrets(SecretsTest):
+    def test_header_is_added_and_never_seen(self):
+        sandbox = self.make_with()
+        shown = {"allow": [self.place], "secrets": [{"host": "localhost", "port": self.site.port, "header": "Authorization"}]}
+        self.assertEqual(shown, sandbox.made["network"])
+        self.assertEqual(shown, sandbox.now()["network"])
+        told = json.loads(self.ask(sandbox, f"print(ask('/{self.place}/a/..//b?c=d%20e', headers={{'X-Own': 'of the program'}}).read().decode())"))
+        self.assertEqual(("GET", "/a/..//b?c=d%20e"), (told["method"], told["path"]))
+        (request,) = self.site.requests
+        self.assert_came(request)
+        headers = {name.lower(): value for name, value in request["headers"]}
+        self.assertEqual((self.place, "of the program"), (headers["host"], headers["x-own"]))
+        # By curl, and in a process of a shell.
+        said = sandbox.run(f'curl -sS -H "Authorization: of the program" "$SANDBOX_SECRETS_URL/{self.place}/c"; env; cat /proc/*/environ | tr "\\0" "\\n"')
+        self.assertEqual("", said["stderr"].replace("cat: /proc/1/environ: Permission denied\n", ""))
+        self.assertIn('"path": "/c"', said["stdout"])
+        self.assertNotIn(MARK, said["stdout"])
+        self.assert_came(self.site.requests[-1])
+
+    def test_headers_of_the_program_do_not_stand_beside(self):
+        sandbox = self.make_with(self.secret(), self.secret("X-Api_Key", OTHER_VALUE))
+        self.ask(sandbox, f"""ask('/{self.place}/', headers={{'authorization': 'mine', 'x-api-key': 'mine', 'X_Api_Key': 'mine', 'Cookie': 'kept',
+            'Connection': 'close, X-Dropped', 'X-Dropped': 'mine', 'Proxy-Authorization': 'mine', 'TE': 'trailers'}})""")
+        (request,) = self.site.requests
+        self.assert_came(request)
+        self.assert_came(request, "x-api_key", OTHER_VALUE)
+        self.assertEqual(["accept-encoding", "authorization", "cookie", "host", "user-agent", "x-api_key"],
+                         sorted(name.lower() for name, _ in request["headers"]))
+
+    def test_methods_and_bodies(self):
+        sandbox = self.make_with()
+        for method in ("POST", "PUT", "PATCH", "DELETE"):
+            self.ask(sandbox, f"ask('/{self.place}/m', method='{method}', data=b'0123456789' * 20000, headers={{'Content-Type': 'text/x'}})")
+            request = self.site.requests[-1]
+            self.assertEqual((method, b"0123456789" * 20000), (request["method"], request["body"]))
+            self.assertIn(("Content-Type", "text/x"), request["headers"])
+            self.assert_came(request)
+        self.assertEqual("yes b''", self.ask(sandbox, f"answer = ask('/{self.place}/m', method='HEAD'); print(answer.headers['x-of-host'], answer.read())"))
+        self.ask(sandbox, f"ask('/{self.place}/m', method='POST')")
+        self.assertEqual(b"", self.site.requests[-1]["body"])
+        # curl waits for 100 before it sends a large body.
+        said = sandbox.run(f'head -c 2000000 /dev/zero | curl -sS --data-binary @- "$SANDBOX_SECRETS_URL/{self.place}/large"')
+        self.assertEqual("", said["stderr"])
+        self.assertEqual(2000000, len(self.site.requests[-1]["body"]))
+
+    def test_replies_come_whole_or_are_seen_to_be_cut(self):
+        sandbox = self.make_with()
+        self.assertEqual(f"{BIG} True", self.ask(sandbox, f"got = ask('/{self.place}/big').read(); print(len(got), got == bytes(range(256)) * ({BIG} // 256))"))
+        self.assertEqual("IncompleteRead", self.ask(sandbox, f"""
+import http.client
+try:
+    ask('/{self.place}/cut').read()
+    print('whole')
+except http.client.IncompleteRead as error:
+    print(type(error).__name__)"""))
+
+    def test_events_come_as_they_are_sent(self):
+        sandbox = self.make_with()
+        self.site.ends_stream.clear()
+        process = sandbox.start(["python3", "-uc", ASK + f"""
+for line in ask('/{self.place}/stream'):
+    print(line.decode().strip())
+print('whole')"""])
+        process.says("data: 0\n")
+        self.site.next_event.release()
+        process.says("data: 1\n")
+        self.assertNotIn("data: 2", process.text())
+        self.site.ends_stream.set()
+        self.site.next_event.release()
+        process.says("whole\n")
+
+    def test_redirects_are_the_programs(self):
+        sandbox = self.make_with()
+        said = self.ask(sandbox, f"answer = ask('/{self.place}/redirect'); print(answer.status, answer.headers['location'])")
+        self.assertEqual(f"302 https://127.0.0.1:{self.site.port}/elsewhere", said)
+        self.assertEqual(["/redirect"], [request["path"] for request in self.site.requests])
+
+    def test_a_program_that_goes_ends_the_request(self):
+        sandbox = self.make_with()
+        self.site.gone.clear()
+        process = sandbox.start(["python3", "-uc", ASK + f"ask('/{self.place}/silent')"])
+        self.wait_for(lambda: self.site.requests)
+        process.post("signal", signal="SIGKILL")
+        self.wait_for(lambda: self.site.gone == [True])
+
+    def test_what_is_cut_by_a_change(self):
+        sandbox = self.make_with(allow=[self.place, f"localhost:{self.other.port}"])
+        self.site.ends_stream.clear()
+
+        def begin():
+            process = sandbox.start(["python3", "-uc", ASK + f"""
+import http.client
+try:
+    for line in ask('/{self.place}/stream'):
+        print(line.decode().strip())
+    print('whole')
+except (http.client.IncompleteRead, ConnectionError) as error:
+    print('cut')"""])
+            process.says("data: 0\n")
+            return process
+
+        stays = begin()
+        more = self.network(self.secret(), self.secret("X-Key"), allow=[self.place, f"localhost:{self.other.port}"])
+        more["secrets"][1]["port"] = self.other.port
+        self.assertEqual(200, sandbox.change(network=more).status)
+        self.site.next_event.release()
+        stays.says("data: 1\n")
+        # A later value, another secret, no secret, and no network.
+        for network in (self.network(self.secret(value=OTHER_VALUE)), self.network(self.secret("X-Key")), {"allow": [self.place]}):
+            sandbox.change(network=self.network())
+            process = begin()
+            self.assertEqual(200, sandbox.change(network=network).status)
+            process.says("cut\n")
+        stays.says("cut\n")
+        self.assertEqual({"allow": [self.place]}, sandbox.now()["network"])
+        refused = "import socket\ntry: socket.create_connection(('127.0.0.1', 3129))\nexcept OSError as error: print(type(error).__name__)"
+        self.assertEqual("ConnectionRefusedError\n", sandbox.python(refused)["stdout"])
+        self.assertEqual("None\n", sandbox.python("import os; print(os.environ.get('SANDBOX_SECRETS_URL'))")["stdout"])
+        for value in (VALUE, OTHER_VALUE):
+            self.assertEqual(200, sandbox.change(network=self.network(self.secret(value=value))).status)
+            self.ask(sandbox, f"ask('/{self.place}/again')")
+            self.assert_came(self.site.requests[-1], value=value)
+        self.assertEqual("none", sandbox.change(network="none").json["network"])
+
+    def test_port_that_a_program_has(self):
+        sandbox = self.make(network={"allow": [self.place]})
+        process = sandbox.start(["python3", "-uc", """
+import socket, time
+server = socket.create_server(("127.0.0.1", 3129))
+print("listens")
+time.sleep(600)"""])
+        process.says("listens")
+        answer = sandbox.change(network=self.network())
+        self.assert_problem(409, "port_in_use", answer, "3129")
+        self.assertEqual({"allow": [self.place]}, sandbox.now()["network"])
+
+    def test_a_rule_for_loopback_leads_no_program_astray(self):
+        allow = [self.place, f"127.0.0.0/8:{self.other.port}"]
+        sandbox = self.make_with(self.secret(site=self.other, host="127.0.0.1"), allow=allow)
+        # Both spellings of loopback are the proxy's now.
+        said = sandbox.run(f'curl -sS --noproxy "*" "http://127.0.0.1:3129/127.0.0.1:{self.other.port}/x"')
+        self.assertIn('"path": "/x"', said["stdout"], said)
+        self.assert_came(self.other.requests[-1])
+
+    def test_events_and_use(self):
+        sandbox = self.make_with()
+        self.ask(sandbox, f"ask('/{self.place}/'); print(ask('/api.invalid/').status)")
+
+        def events(kind):
+            found = self.client.send("GET", f"{sandbox.path}/events?limit=200").json["events"]
+            return [event["detail"] for event in found if event["kind"] == kind]
+
+        self.wait_for(lambda: events("egress_ended") and events("egress_refused"))
+        (allowed,) = events("egress_allowed")
+        self.assertEqual((self.place, "127.0.0.1", "with the secret header Authorization"),
+                         (allowed["destination"], allowed["address"], allowed["reason"]))
+        (refused,) = events("egress_refused")
+        self.assertEqual(("api.invalid", "gateway for secrets: no secret belongs to it"), (refused["destination"], refused["reason"]))
+        (created,) = events("created")
+        self.assertEqual([{"host": "localhost", "port": self.site.port, "header": "Authorization"}], created["secrets"])
+        use = self.client.send("GET", f"{sandbox.path}/metrics").json["network"]
+        self.assertEqual((1, 1), (use["connections"], use["refused"]))
+        self.assertGreater(use["received_bytes"], 0)
+
+    def test_name_that_leads_nowhere(self):
+        sandbox = self.make_with({"host": "API.invalid.", "header": "X-Key", "value": VALUE}, allow=["api.invalid:443"])
+        self.assertEqual([{"host": "api.invalid", "port": 443, "header": "X-Key"}], sandbox.made["network"]["secrets"])
+        said = self.ask(sandbox, "answer = ask('/api.invalid/x'); print(answer.status, answer.headers['proxy-status'], answer.read().decode())")
+        self.assertIn("502 agent-sandbox; error=dns_error", said)
+        self.assertIn("api.invalid:443: its name leads to no address", said)
+
+    def test_bounds_of_a_sandbox(self):
+        sandbox = self.make_with()
+        said = sandbox.python(f"""
+import socket
+held = []
+for _ in range(40):
+    one = socket.create_connection(("127.0.0.1", 3129), timeout=60)
+    one.sendall(b"GET /")
+    held.append(one)
+ended = 0
+for one in held[16:]:
+    try:
+        ended += one.recv(1) == b""
+    except ConnectionError:
+        ended += 1
+print(ended)
+for one in held[:16]:
+    one.sendall(b"{self.place}/held HTTP/1.1\\r\\nHost: x\\r\\n\\r\\n")
+print({{one.recv(12) for one in held[:16]}})
+""")
+        self.assertEqual(("", "24\n{b'HTTP/1.1 200'}\n"), (said["stderr"], said["stdout"]))
+
+
+class Refused(SecretsTest):
+    def test_bad_secrets(self):
+        good = self.secret()
+        bad = ({**good, "host": "*.example.com"}, {**good, "host": "localhost:443"}, {**good, "host": "user@localhost"}, {**good, "host": "10.0.0.0/8"},
+               {**good, "host": ""}, {**good, "host": "localhost/x"}, {**good, "host": "local host"}, {**good, "host": 7},
+               {**good, "port": 0}, {**good, "port": 65536}, {**good, "port": "443"}, {**good, "port": self.other.port},
+               {**good, "header": ""}, {**good, "header": "Host"}, {**good, "header": "content_length"}, {**good, "header": "Transfer-Encoding"},
+               {**good, "header": "Connection"}, {**good, "header": "Proxy-Authorization"}, {**good, "header": "Upgrade"}, {**good, "header": "TE"},
+               {**good, "header": "A B"}, {**good, "header": "A:"}, {**good, "header": "A\r\nB"}, {**good, "header": "x" * 65},
+               {**good, "value": ""}, {**good, "value": VALUE + "\r\nX: y"}, {**good, "value": VALUE + "\0"}, {**good, "value": " " + VALUE},
+               {**good, "value": VALUE + " "}, {**good, "value": VALUE + "é"}, {**good, "value": MARK * 2000}, {**good, "value": [VALUE]},
+               {**good, "more": VALUE}, {"host": "localhost", "header": "A"}, {"value": VALUE}, VALUE, None)
+        sandbox = self.make()
+        for secret in bad:
+            for answer in (self.client.post({"network": {"allow": [self.place], "secrets": [secret]}}, "/v1/sandboxes"),
+                           sandbox.change(network={"allow": [self.place], "secrets": [secret]})):
+                with self.subTest(secret=secret):
+                    self.assert_bad_field(answer, "network: secrets[0]: ")
+                    self.assertNotIn(MARK, repr(answer))
+        for secrets, fragment in (([good, {**good, "header": "AUTHORIZATION"}], "secrets[1]: there is one"), ([good] * 17, "at most 16"), (VALUE, "a list"),
+                                  ({"a": VALUE}, "a list")):
+            answer = self.client.post({"network": {"allow": [self.place], "secrets": secrets}}, "/v1/sandboxes")
+            self.assert_bad_field(answer, fragment)
+            self.assertNotIn(MARK, repr(answer))
+        for network in ({"secrets": [good]}, {"allow": [], "secrets": [good]}, {"allow": [self.place], "secrets": [good], "more": 1}):
+            self.assert_bad_field(self.client.post({"network": network}, "/v1/sandboxes"), "network: ")
+        self.assertEqual("none", sandbox.now()["network"])
+        # Beyond what the operator allows, and for a program without a life of its own.
+        self.assert_bad_field(self.client.post({"network": {"allow": ["example.org:443"], "secrets": [good]}}, "/v1/sandboxes"), "beyond")
+        self.assert_bad_field(self.client.post({"code": "1", "network": {"allow": [self.place], "secrets": [good]}}, "/execute"), "network: ")
+
+    def test_requests_that_two_readers_could_see_differently(self):
+        sandbox = self.make_with()
+        place, end = self.place, "\r\n\r\n"
+        line = f"GET /{place}/x HTTP/1.1\r\nHost: gateway"
+        post = f"POST /{place}/x HTTP/1.1\r\nHost: gateway\r\n"
+        forms = {
+            "TRACE": f"TRACE /{place}/x HTTP/1.1\r\nHost: gateway{end}",
+            "CONNECT": f"CONNECT {place} HTTP/1.1\r\nHost: gateway{end}",
+            "CONNECT with a path": f"CONNECT /{place}/ HTTP/1.1\r\nHost: gateway{end}",
+            "an unknown method": f"FETCH /{place}/x HTTP/1.1\r\nHost: gateway{end}",
+            "small letters": f"get /{place}/x HTTP/1.1\r\nHost: gateway{end}",
+            "absolute form": f"GET http://{place}/x HTTP/1.1\r\nHost: {place}{end}",
+            "absolute form of the gateway": f"GET http://127.0.0.1:3129/{place}/x HTTP/1.1\r\nHost: gateway{end}",
+            "asterisk form": f"OPTIONS * HTTP/1.1\r\nHost: gateway{end}",
+            "userinfo": f"GET /user@{place}/x HTTP/1.1\r\nHost: gateway{end}",
+            "another host as userinfo": f"GET /{place}@127.0.0.1:{self.other.port}/x HTTP/1.1\r\nHost: gateway{end}",
+            "another port": f"GET /localhost:{self.other.port}/x HTTP/1.1\r\nHost: gateway{end}",
+            "the usual port": f"GET /localhost/x HTTP/1.1\r\nHost: gateway{end}",
+            "another spelling of the address": f"GET /127.0.0.1:{self.site.port}/x HTTP/1.1\r\nHost: gateway{end}",
+            "an encoded host": f"GET /%6cocalhost:{self.site.port}/x HTTP/1.1\r\nHost: gateway{end}",
+            "capital letters": f"GET /LOCALHOST:{self.site.port}/x HTTP/1.1\r\nHost: gateway{end}",
+            "an empty first part": f"GET //{place}/x HTTP/1.1\r\nHost: gateway{end}",
+            "the way up": f"GET /x/../{place}/x HTTP/1.1\r\nHost: gateway{end}",
+            "a back slash": f"GET /{place}\\@127.0.0.1:{self.other.port}/x HTTP/1.1\r\nHost: gateway{end}",
+            "a fragment": f"GET /{place}#@127.0.0.1/x HTTP/1.1\r\nHost: gateway{end}",
+            "a blank in the target": f"GET /{place}/x y HTTP/1.1\r\nHost: gateway{end}",
+            "a tab in the first line": f"GET\t/{place}/x\tHTTP/1.1\r\nHost: gateway{end}",
+            "a NUL in the target": f"GET /{place}/\0x HTTP/1.1\r\nHost: gateway{end}",
+            "a carriage return in the target": f"GET /{place}/\rx HTTP/1.1\r\nHost: gateway{end}",
+            "bytes beyond ASCII": f"GET /{place}/\xff HTTP/1.1\r\nHost: gateway{end}",
+            "no version": f"GET /{place}/x{end}",
+            "HTTP/1.0": f"GET /{place}/x HTTP/1.0\r\nHost: gateway{end}",
+            "HTTP/2": f"GET /{place}/x HTTP/2\r\nHost: gateway{end}",
+            "two Hosts": f"{line}\r\nHost: {place}{end}",
+            "no Host": f"GET /{place}/x HTTP/1.1\r\nX: y{end}",
+            "a folded line": f"{line}\r\nX-A: b\r\n Authorization: mine{end}",
+            "a blank before the colon": f"{line}\r\nAuthorization : mine{end}",
+            "no colon": f"{line}\r\nAuthorization{end}",
+            "no name": f"{line}\r\n: mine{end}",
+            "line feeds alone": f"GET /{place}/x HTTP/1.1\nHost: gateway\n\n",
+            "one line feed alone": f"{line}\nX: y{end}",
+            "a carriage return in a value": f"{line}\r\nX: a\rAuthorization: mine{end}",
+            "a NUL in a value": f"{line}\r\nX: a\0b{end}",
+            "a NUL in a name": f"{line}\r\nX\0: a{end}",
+            "chunks": f"{post}Transfer-Encoding: chunked{end}0{end}",
+            "chunks and a length": f"{post}Transfer-Encoding: chunked\r\nContent-Length: 5{end}0{end}",
+            "chunks in disguise": f"{post}Transfer-Encoding: xchunked{end}0{end}",
+            "chunks by another name": f"{post}Transfer_Encoding: chunked{end}0{end}",
+            "two lengths": f"{post}Content-Length: 1\r\nContent-Length: 2{end}ab",
+            "two equal lengths": f"{post}Content-Length: 1\r\nContent-Length: 1{end}a",
+            "a list of lengths": f"{post}Content-Length: 1, 1{end}a",
+            "a signed length": f"{post}Content-Length: +1{end}a",
+            "a length in hex": f"{post}Content-Length: 0x1{end}a",
+            "a length beyond all bounds": f"{post}Content-Length: 99999999999999999999{end}a",
+            "a length beyond the bound": f"{post}Content-Length: 16777217{end}a",
+            "a length by another name": f"{post}Content_Length: 1{end}a",
+            "more behind it": f"{line}{end}GET /{place}/smuggled HTTP/1.1\r\nHost: gateway{end}",
+            "more behind a body": f"{post}Content-Length: 1{end}aGET /{place}/smuggled HTTP/1.1\r\nHost: gateway{end}",
+            "another expectation": f"{post}Content-Length: 1\r\nExpect: the-secret{end}a",
+            "too many headers": f"{line}\r\n" + "\r\n".join(f"X-{number}: y" for number in range(120)) + end,
+            "a large head": f"{line}\r\nX: {'y' * 70000}{end}",
+            "TLS": "\x16\x03\x01\x00\x10\n",
+            "nothing at all": "\r\n\r\n",
+        }
+        for name, request in forms.items():
+            with self.subTest(name):
+                said = self.raw(sandbox, request)
+                self.assertRegex(said, r"""^['"]HTTP/1\.1 (400|403|405|408|411|413|417|431|505) """)
+                self.assertNotIn(MARK, said)
+        self.assertEqual([], self.site.requests + self.other.requests)
+        # The gateway still serves, and nothing that stands in headers leads elsewhere.
+        headers = [("X-Forwarded-Host", f"127.0.0.1:{self.other.port}"), ("Forwarded", "host=evil"), ("X-Http-Method-Override", "TRACE"),
+                   ("Connection", "Authorization"), ("Connection", "close, authorization, host")]
+        text = "".join(f"{name}: {value}\r\n" for name, value in headers)
+        said = self.raw(sandbox, f"GET /{place}/x HTTP/1.1\r\nHost: 127.0.0.1:{self.other.port}\r\n{text}\r\n")
+        self.assertRegex(said, r"""^['"]HTTP/1\.1 200 """)
+        (request,) = self.site.requests
+        self.assert_came(request)
+        self.assertEqual([self.place], [value for name, value in request["headers"] if name.lower() == "host"])
+        self.assertEqual([], self.other.requests)
+
+    def test_certificate_of_another_name(self):
+        # It is for localhost and 127.0.0.1, and the address that is asked is another one.
+        sandbox = self.make_with(self.secret(site=self.other, host="127.0.0.2"), allow=[f"127.0.0.0/8:{self.other.port}"])
+        said = sandbox.run(f'curl -sS --noproxy "*" -i "http://127.0.0.1:3129/127.0.0.2:{self.other.port}/x"')
+        self.assertRegex(said["stdout"], "^HTTP/1.1 502 ")
+        self.assertEqual([], self.other.requests)
+
+
+class Untrusted(SecretsTest):
+    trusts = False
+
+    def test_certificate_that_nobody_vouches_for(self):
+        sandbox = self.make_with()
+        said = self.ask(sandbox, f"answer = ask('/{self.place}/x'); print(answer.status, answer.headers['proxy-status'], answer.read().decode())")
+        self.assertIn("502 agent-sandbox; error=tls_certificate_error", said)
+        self.assertIn("its certificate is not trusted", said)
+        self.assertEqual([], self.site.requests)
+
+
+class NothingIsKept(SecretsTest):
+    """The value is in no file, log, event, answer and process but the server's memory."""
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        if cls.server:
+            cls.server.stop()
+            cls.server = None
+
+    def setUp(self):
+        self.server, self.client = None, None
+        if self.obstacle:
+            self.skipTest(f"no user namespaces for this user: {self.obstacle}")
+        self.directory = pathlib.Path(self.authority.directory) / "state"
+        self.directory.mkdir()
+        self.directory.chmod(0o777)
+        self.addCleanup(shutil.rmtree, self.directory)
+        self.site.requests.clear()
+
+    def begin(self):
+        self.server = live_server.LiveServer(environment={**self.environment, "JOBS_PATH": str(self.directory / "jobs.db")})
+        self.client = self.server.client()
+
+    def end(self):
+        """Ends the server; returns all that it wrote, in files and in its log."""
+        self.client.close()
+        kept = b"".join(path.read_bytes() for place in (self.directory, pathlib.Path(self.server.directory))
+                        for path in place.rglob("*") if path.is_file())
+        server = self.server
+        self.assertEqual(0, server.stop())
+        kept += b"".join(path.read_bytes() for path in self.directory.rglob("*") if path.is_file())
+        return kept + "".join(server.log).encode()
+
+    def test_nothing_is_kept(self):
+        self.begin()
+        answer = self.client.post({"network": self.network()}, "/v1/sandboxes", **{"Idempotency-Key": "the-only-one"})
+        self.assertEqual(201, answer.status, answer)
+        from living_sandbox import Sandbox  # pylint: disable=import-outside-toplevel
+        sandbox = Sandbox(self.client, answer.json)
+        self.ask(sandbox, f"ask('/{self.place}/x'); ask('/nowhere/x')")
+        self.assert_came(self.site.requests[-1])
+        self.client.post({"network": {**self.network(), "more": VALUE}}, "/v1/sandboxes")
+        self.assertEqual(200, sandbox.change(network=self.network(self.secret(value=OTHER_VALUE))).status)
+        sleeper = sandbox.start(["sleep", "600"])
+        shown = [self.client.send("GET", path) for path in (
+            sandbox.path, "/v1/sandboxes", f"{sandbox.path}/events?limit=200", f"{sandbox.path}/metrics", f"{sandbox.path}/processes", f"{sandbox.path}/logs",
+            "/metrics", "/health", "/stats", f"{sandbox.path}/processes/{sleeper.pid}")]
+        self.assertNotIn(MARK, repr(shown))
+        inside = {pid: line for pid, line in self.server.processes().items()}
+        self.assertTrue(any("sleep" in line for line in inside.values()))
+        for pid in inside:
+            for name in ("environ", "cmdline"):
+                try:
+                    self.assertNotIn(MARK.encode(), pathlib.Path(f"/proc/{pid}/{name}").read_bytes())
+                except (PermissionError, ProcessLookupError, FileNotFoundError):
+                    pass
+        kept = self.end()
+        self.assertIn(self.place.encode(), kept)
+        self.assertNotIn(MARK.encode(), kept)
+        # A later server knows the sandbox as ended, and nothing of its secrets.
+        self.begin()
+        later = self.client.send("GET", sandbox.path).json
+        self.assertEqual(("ended", {"allow": [self.place]}), (later["state"], later["network"]))
+        self.assertNotIn(MARK.encode(), self.end())
+
+    def test_server_ends_while_requests_are_under_way(self):
+        self.begin()
+        answer = self.client.post({"network": self.network()}, "/v1/sandboxes")
+        from living_sandbox import Sandbox  # pylint: disable=import-outside-toplevel
+        sandbox = Sandbox(self.client, answer.json)
+        self.site.gone.clear()
+        sandbox.start(["python3", "-uc", ASK + f"ask('/{self.place}/silent')"])
+        self.assertTrue(host_view.wait_until(lambda: self.site.requests, 20))
+        self.end()
+        self.assertTrue(host_view.wait_until(lambda: self.site.gone == [True], 20), self.site.gone)
+
+
+if __name__ == "__main__":
+    os.umask(0o022)
+    unittest.main()
