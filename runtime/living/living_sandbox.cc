@@ -124,6 +124,11 @@ asio::awaitable<void> LivingSandbox::drive(std::shared_ptr<LivingSandbox> self) 
       co_await self->alarm_->wait();
     }
   }
+  {
+    // Another jail may have its network soon.
+    const std::lock_guard lock(self->mutex_);
+    self->close_gateway_locked();
+  }
   co_await self->see_processes_end();
   Ending ending;
   {
@@ -133,7 +138,7 @@ asio::awaitable<void> LivingSandbox::drive(std::shared_ptr<LivingSandbox> self) 
     ending.at = std::chrono::system_clock::now();
     self->jail_.reset();
     self->way_out_.reset();
-    self->close_gateway_locked();
+    self->close_gateway_locked();  // a change that was under way may have opened one
     self->latest_output_ = self->latest_output();
     for (const auto& process : self->processes_) process->close_output();
     self->processes_.clear();

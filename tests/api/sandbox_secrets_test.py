@@ -3,11 +3,13 @@ import json
 import os
 import pathlib
 import shutil
+import subprocess
 import unittest
 
 import host_view
 import live_server
-from living_sandbox import SandboxTest
+import time_scale
+from living_sandbox import Sandbox, SandboxTest
 from secret_upstream import BIG, Authority, Upstream
 
 VALUE = "Bearer kIpQ7-never-seen-inside-0zX"
@@ -410,6 +412,44 @@ class Untrusted(SecretsTest):
         self.assertEqual([], self.site.requests)
 
 
+class OnTheCommandLine(SecretsTest):
+    """`sandbox create --secret`: the value comes from a file, from standard input or from a variable."""
+
+    def command(self, *arguments, text="", **variables):
+        environment = {"PATH": os.environ["PATH"], "HOME": self.server.directory, "AGENT_SANDBOX_URL": f"http://127.0.0.1:{self.server.port}", **variables}
+        return subprocess.run([live_server.BINARY, "sandbox", *arguments], env=environment, input=text, capture_output=True, text=True,
+                              timeout=time_scale.scaled(60), check=False)
+
+    def test_values_come_from_files_and_variables(self):
+        file = self.authority.directory / "value.txt"
+        file.write_text(VALUE + "\n", encoding="ascii")
+        name = f"localhost:{self.site.port}"
+        done = self.command("create", "--allow", self.place, "--secret", f"{name}:Authorization=@{file}", "--secret", f"{name}:X-Key=env:KEY",
+                            "--secret", f"{name}:X-Input=@-", text=OTHER_VALUE, KEY="kIpQ7 of a variable")
+        self.assertEqual((0, ""), (done.returncode, done.stderr))
+        sandbox = Sandbox(self.client, self.client.send("GET", f"/v1/sandboxes/{done.stdout.strip()}").json)
+        self.addCleanup(sandbox.delete)
+        self.ask(sandbox, f"ask('/{self.place}/x')")
+        for header, value in (("authorization", VALUE), ("x-key", "kIpQ7 of a variable"), ("x-input", OTHER_VALUE)):
+            self.assert_came(self.site.requests[-1], header, value)
+        shown = self.command("get", sandbox.id).stdout
+        self.assertIn(f"{self.place}, secret Authorization for {self.place}, secret X-Key for {self.place}", shown)
+        self.assertNotIn(MARK, shown)
+        self.assertEqual(0, self.command("change", sandbox.id, "--allow", self.place, "--secret", f"{name}:X-Key=env:KEY", KEY=OTHER_VALUE).returncode)
+        self.ask(sandbox, f"ask('/{self.place}/y')")
+        self.assert_came(self.site.requests[-1], "x-key", OTHER_VALUE)
+        self.assertNotIn("authorization", [header.lower() for header, _ in self.site.requests[-1]["headers"]])
+
+    def test_mistakes_do_not_repeat_a_value(self):
+        for source, variables in ((VALUE, {}), ("env:KEY", {}), ("env:KEY", {"KEY": MARK + "\n"}), ("env:KEY", {"KEY": MARK + "é"}), ("@/nowhere/at/all", {}),
+                                  (f"@{self.authority.directory}", {}), ("@-", {})):
+            done = self.command("create", "--allow", self.place, "--secret", f"localhost:{self.site.port}:Authorization={source}", **variables)
+            with self.subTest(source=source):
+                self.assertEqual((2, ""), (done.returncode, done.stdout), done)
+                self.assertIn("--secret: ", done.stderr)
+                self.assertNotIn(MARK, done.stderr)
+
+
 class NothingIsKept(SecretsTest):
     """The value is in no file, log, event, answer and process but the server's memory."""
 
@@ -448,7 +488,6 @@ class NothingIsKept(SecretsTest):
         self.begin()
         answer = self.client.post({"network": self.network()}, "/v1/sandboxes", **{"Idempotency-Key": "the-only-one"})
         self.assertEqual(201, answer.status, answer)
-        from living_sandbox import Sandbox  # pylint: disable=import-outside-toplevel
         sandbox = Sandbox(self.client, answer.json)
         self.ask(sandbox, f"ask('/{self.place}/x'); ask('/nowhere/x')")
         self.assert_came(self.site.requests[-1])
@@ -479,7 +518,6 @@ class NothingIsKept(SecretsTest):
     def test_server_ends_while_requests_are_under_way(self):
         self.begin()
         answer = self.client.post({"network": self.network()}, "/v1/sandboxes")
-        from living_sandbox import Sandbox  # pylint: disable=import-outside-toplevel
         sandbox = Sandbox(self.client, answer.json)
         self.site.gone.clear()
         sandbox.start(["python3", "-uc", ASK + f"ask('/{self.place}/silent')"])
