@@ -240,7 +240,6 @@ void Exchange::pass_on() {
   tell_end(end);
 }
 
-// A reply that was cut does not look whole: its length, or its last chunk, is missing.
 void Exchange::tell_end(StreamedEnd end) {
   const NoReply no_reply = no_reply_of(end);
   if (address_.empty() && end != StreamedEnd::abandoned) {
@@ -248,12 +247,15 @@ void Exchange::tell_end(StreamedEnd end) {
   } else if (!address_.empty()) {
     tell(jail::EgressEvent::ended, true, {});
   }
-  if (end == StreamedEnd::abandoned) return;
-  if (!is_answered_) {
+  if (end == StreamedEnd::abandoned) {
+    guest_.reset();
+  } else if (!is_answered_) {
     refuse(no_reply.status, no_reply.error,
            grant_.destination + ": " + std::string(no_reply.reason));
   } else if (end == StreamedEnd::complete) {
     if (!has_chunks_ || guest_.write("0\r\n\r\n")) guest_.finish();
+  } else {
+    guest_.reset();
   }
 }
 

@@ -71,4 +71,11 @@ void GuestSocket::finish() const {
   }
 }
 
+// The kernel resets a connection that is told to forget its other side.
+void GuestSocket::reset(int fd) noexcept {
+  sockaddr nobody{};
+  nobody.sa_family = AF_UNSPEC;
+  if (::connect(fd, &nobody, sizeof nobody) != 0) ::shutdown(fd, SHUT_RDWR);
+}
+
 }  // namespace runtime

@@ -31,6 +31,12 @@ class GuestSocket {
   // the answer away from a program that still sends.
   void finish() const;
 
+  // Ends the connection at once, seen by the program as a reset: some clients take the orderly end
+  // of a connection for the end of a reply that is not whole. May be called from any thread, also
+  // while another one uses the socket.
+  static void reset(int fd) noexcept;
+  void reset() const noexcept { reset(fd_); }
+
   int fd() const noexcept { return fd_; }
 
  private:

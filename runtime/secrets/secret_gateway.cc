@@ -12,6 +12,7 @@
 #include <chrono>
 
 #include "runtime/secrets/exchange.h"
+#include "runtime/secrets/guest_socket.h"
 
 namespace runtime {
 namespace {
@@ -100,7 +101,7 @@ void SecretGateway::set(std::vector<std::string> rules, std::vector<NetworkSecre
     const auto now = grant_of_locked(before->destination);
     const bool is_same =
         now && has_same_headers(*before, *now) && has_all_rules(rules_, before->rules);
-    if (!is_same) ::shutdown(connection->fd(), SHUT_RDWR);
+    if (!is_same) GuestSocket::reset(connection->fd());
   }
 }
 
@@ -119,7 +120,7 @@ void SecretGateway::close() {
   rules_.clear();
   secrets_.clear();
   for (const Connection* const connection : connections_) {
-    ::shutdown(connection->fd(), SHUT_RDWR);
+    GuestSocket::reset(connection->fd());
   }
 }
 
@@ -176,7 +177,7 @@ SecretGateway::Connection::Connection(std::shared_ptr<SecretGateway> gateway, Fd
   const std::lock_guard lock(gateway_->mutex_);
   --gateway_->starting_;
   gateway_->connections_.push_back(this);
-  if (gateway_->is_closed_) ::shutdown(fd(), SHUT_RDWR);
+  if (gateway_->is_closed_) GuestSocket::reset(fd());
 }
 
 SecretGateway::Connection::~Connection() {
