@@ -28,6 +28,13 @@ std::optional<Number> number_in(std::string_view text, Number low, Number high) 
   return value;
 }
 
+Apply absolute_path(std::string Config::*field) {
+  return [=](Config& config, std::string_view text) {
+    config.*field = text;
+    return text.starts_with('/') && text.size() > 1;
+  };
+}
+
 template <class Field>
 Apply integer(Field Config::*field, Field low, Field high) {
   return [=](Config& config, std::string_view text) {
@@ -41,6 +48,14 @@ std::optional<std::chrono::milliseconds> seconds(std::string_view text, double h
   const auto value = number_in<double>(text, 0.05, high);
   if (!value) return std::nullopt;
   return std::chrono::milliseconds(std::llround(*value * 1000));
+}
+
+Apply seconds_from_1(std::chrono::milliseconds Config::*field, double high) {
+  return [=](Config& config, std::string_view text) {
+    const auto value = seconds(text, high);
+    if (value) config.*field = *value;
+    return value && *value >= std::chrono::seconds(1);
+  };
 }
 
 std::optional<bool> boolean(std::string_view text) {
@@ -319,12 +334,7 @@ void add_server_settings(std::vector<Setting>& settings) {
         config.api_max_connections_per_peer = number_in<std::uint32_t>(text, 0, 65536);
         return config.api_max_connections_per_peer.has_value();
       });
-  add("API_IDLE_SECONDS", "a number of seconds 1 .. 3600",
-      [](Config& config, std::string_view text) {
-        const auto value = seconds(text, 3600);
-        if (value) config.api_idle = *value;
-        return value && *value >= std::chrono::seconds(1);
-      });
+  add("API_IDLE_SECONDS", "a number of seconds 1 .. 3600", seconds_from_1(&Config::api_idle, 3600));
   add("API_KEY_CONCURRENCY", "an integer 0 .. 65536 (0: no bound)",
       integer<std::uint32_t>(&Config::api_key_concurrency, 0, 65536));
   add("API_KEY_RATE",
@@ -406,10 +416,7 @@ void add_sandbox_settings(std::vector<Setting>& settings) {
       });
   add("SANDBOX_POOL_SIZE", "an integer 0 .. 64",
       integer<std::uint32_t>(&Config::sandbox_pool_size, 0, 64));
-  add("SANDBOX_TEMPLATES_DIR", "an absolute path", [](Config& config, std::string_view text) {
-    config.sandbox_templates_dir = text;
-    return text.starts_with('/') && text.size() > 1;
-  });
+  add("SANDBOX_TEMPLATES_DIR", "an absolute path", absolute_path(&Config::sandbox_templates_dir));
   add("SANDBOX_MAX_RUNNING", "an integer 1 .. 4096",
       integer<std::uint32_t>(&Config::sandbox_max_running, 1, 4096));
   add("SANDBOX_MAX_QUEUED", "an integer 0 .. 65536",
@@ -423,37 +430,23 @@ void add_sandbox_settings(std::vector<Setting>& settings) {
         return value && *value >= std::chrono::seconds(1);
       });
   add("SANDBOX_MAX_PAUSED_SECONDS", "a number of seconds 1 .. 2592000",
-      [](Config& config, std::string_view text) {
-        const auto value = seconds(text, 2'592'000);
-        if (value) config.sandbox_max_paused = *value;
-        return value && *value >= std::chrono::seconds(1);
-      });
+      seconds_from_1(&Config::sandbox_max_paused, 2'592'000));
   add("SANDBOX_PORTS_DOMAIN", "a domain name of at most 200 bytes", apply_ports_domain);
   add("SANDBOX_PORTS_TIMEOUT_SECONDS", "a number of seconds 1 .. 86400",
-      [](Config& config, std::string_view text) {
-        const auto value = seconds(text, 86400);
-        if (value) config.sandbox_ports_timeout = *value;
-        return value && *value >= std::chrono::seconds(1);
-      });
+      seconds_from_1(&Config::sandbox_ports_timeout, 86400));
   add("SANDBOX_NETWORK_ENABLED", "true or false", apply_network);
   add("SANDBOX_NETWORK_ALLOW",
       "destinations such as pypi.org:443, *.example.org:443 or 10.0.0.0/8:5432, separated by "
       "commas",
       apply_network_allow);
-  add("SANDBOX_SECRETS_CA_FILE", "an absolute path", [](Config& config, std::string_view text) {
-    config.sandbox_secrets_ca_file = text;
-    return text.starts_with('/');
-  });
+  add("SANDBOX_SECRETS_CA_FILE", "an absolute path",
+      absolute_path(&Config::sandbox_secrets_ca_file));
   add("SANDBOX_WEBHOOKS_ALLOW",
       "destinations such as hooks.example.org:443, *.example.org:443 or http://10.0.0.0/8:8080, "
       "separated by commas",
       apply_webhooks_allow);
   add("SANDBOX_WEBHOOKS_RETRY_SECONDS", "a number of seconds 1 .. 2592000",
-      [](Config& config, std::string_view text) {
-        const auto value = seconds(text, 2'592'000);
-        if (value) config.webhooks_retry = *value;
-        return value && *value >= std::chrono::seconds(1);
-      });
+      seconds_from_1(&Config::webhooks_retry, 2'592'000));
   settings.push_back({"SANDBOX_ROOTFS", "rootfs", "an absolute path or host",
                       [](Config& config, std::string_view text) {
                         config.rootfs = text;

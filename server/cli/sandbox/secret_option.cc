@@ -16,7 +16,7 @@ using jail::Result;
 
 constexpr std::string_view variable_mark = "env:";
 // The value, and a line end.
-constexpr std::size_t max_file_bytes = runtime::max_secret_bytes + 2;
+constexpr std::size_t value_and_line_end_bytes = runtime::max_secret_bytes + 2;
 
 // Splits HOST:PORT, where there is a port: an IPv6 address is in brackets.
 bool read_place(std::string_view place, runtime::SecretName& name) {
@@ -43,8 +43,8 @@ Result<std::string> value_of(const SecretOption& option, const runtime::Environm
     return invalid("the variable " + option.variable + " is not set");
   }
   auto text = option.file == "-"
-                  ? runtime::read_text(STDIN_FILENO, "standard input", max_file_bytes)
-                  : runtime::read_text_file(option.file, max_file_bytes);
+                  ? runtime::read_text(STDIN_FILENO, "standard input", value_and_line_end_bytes)
+                  : runtime::read_text_file(option.file, value_and_line_end_bytes);
   if (!text) return text;
   if (text->ends_with('\n')) text->pop_back();
   if (text->ends_with('\r')) text->pop_back();
