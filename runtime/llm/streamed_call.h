@@ -56,7 +56,8 @@ enum class StreamedEnd : std::uint8_t {
   impossible,  // the request cannot be set up
 };
 
-// Follows no redirect, keeps no connection, and ignores the environment.
+// Follows no redirect, keeps no connection, and ignores the environment. A call that is abandoned
+// while its name is looked up returns when that look-up has ended.
 StreamedEnd make_streamed_call(const StreamedRequest& request, const StreamedOptions& options);
 
 }  // namespace runtime::llm
