@@ -1,6 +1,9 @@
 """Secrets of sandboxes: what can be none, and requests by which a program tries to see one or to send it elsewhere."""
+import os
+import pathlib
 import unittest
 
+import host_view
 from secret_sandbox import MARK, VALUE, SecretsTest
 
 # Sends one request's bytes to the gateway and prints all that comes back, as Python writes bytes.
@@ -133,6 +136,40 @@ class Refused(SecretsTest):
         self.assertEqual([self.place], [value for name, value in request["headers"] if name.lower() == "host"])
         self.assertNotIn("mine", [value for _, value in request["headers"]])
         self.assertEqual([], self.other.requests)
+
+    def test_nothing_is_left_of_requests_that_break_off(self):
+        sandbox = self.make_with()
+        descriptors = pathlib.Path(f"/proc/{self.server.pid}/fd")
+        threads = pathlib.Path(f"/proc/{self.server.pid}/task")
+        sandbox.run("true")
+        before = [len(list(each.iterdir())) for each in (descriptors, threads)]
+        said = sandbox.python(f"""
+import socket, struct
+whole = b"GET /{self.place}/big HTTP/1.1\\r\\nHost: x\\r\\n\\r\\n"
+body = b"POST /{self.place}/x HTTP/1.1\\r\\nHost: x\\r\\nContent-Length: 10000000\\r\\n\\r\\n" + b"x" * 1000
+for number in range(300):
+    gateway = socket.create_connection(("127.0.0.1", 3129), timeout=60)
+    try:
+        gateway.sendall((whole[:number % len(whole)], whole, body)[number % 3])
+        if number % 2:
+            gateway.recv(1 + 1000 * (number % 7)) if number % 3 == 1 else None
+            gateway.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    except ConnectionError:
+        pass
+    gateway.close()
+""")
+        self.assertEqual(("", 0), (said["stderr"], said["exit_code"]))
+        after = []
+
+        def is_as_before():
+            after[:] = [len(list(each.iterdir())) for each in (descriptors, threads)]
+            return all(now <= then for now, then in zip(after, before))
+
+        self.assertTrue(host_view.wait_until(is_as_before, 20), (before, after, sorted(os.readlink(each) for each in descriptors.iterdir())))
+        # All places and all memory for bodies are there again.
+        for _ in range(3):
+            said = sandbox.run(f'head -c 16777216 /dev/zero | curl -sS --data-binary @- "$SANDBOX_SECRETS_URL/{self.place}/x"')
+            self.assertIn('"path": "/x"', said["stdout"], said)
 
     def test_certificate_of_another_name(self):
         # It is for localhost and 127.0.0.1, and the address that is asked is another one.

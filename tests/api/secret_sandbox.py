@@ -31,7 +31,7 @@ class SecretsTest(SandboxTest):
         cls.addClassCleanup(cls.site.stop)
         cls.addClassCleanup(cls.other.stop)
         cls.place = f"localhost:{cls.site.port}"
-        cls.environment = {"SANDBOX_NETWORK_ENABLED": "true", "LOG_LEVEL": "debug",
+        cls.environment = {"SANDBOX_NETWORK_ENABLED": "true", "LOG_LEVEL": "debug", "SANDBOX_POOL_SIZE": "0",
                            "SANDBOX_NETWORK_ALLOW": f"{cls.place},localhost:{cls.other.port},127.0.0.0/8:{cls.other.port},api.invalid:443"}
         if cls.trusts:
             cls.environment["SANDBOX_SECRETS_CA_FILE"] = str(cls.authority.file)
