@@ -41,6 +41,10 @@ struct RunRequest {
                                        // afterwards
   std::chrono::milliseconds timeout{5000};
   std::uint32_t memory_limit_mb = 256;
+  // Where they are given the program gets no jail that waits: processes and threads at a time, and
+  // the size of the working directory, and of /tmp as well. Files are memory, too.
+  std::optional<std::uint32_t> max_processes;
+  std::optional<std::uint32_t> disk_limit_mb;
   std::string template_name;  // empty: the language's template; "none": a jail made for this
                               // program
   // The text whose imports choose the template where none is named; empty: the code itself. For

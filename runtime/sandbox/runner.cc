@@ -87,6 +87,13 @@ void add_jail_file(jail::JailSpec& spec, const JailFile& file) {
   if (!file.hostname.empty()) spec.hostname = file.hostname;
 }
 
+void limit_disk(jail::Limits& limits, std::uint32_t disk_limit_mb) {
+  const std::uint64_t disk_bytes = std::uint64_t{disk_limit_mb} << 20;
+  limits.workspace_bytes = disk_bytes;
+  limits.tmp_bytes = disk_bytes;
+  limits.file_bytes = disk_bytes;
+}
+
 Result<std::shared_ptr<PoolHandle>> open_living(Launchers& launchers,
                                                 const jail::TemplateSpec& spec,
                                                 const jail::PoolOptions& options) {
@@ -287,6 +294,8 @@ class JailRunner final : public Runner {
     spec.limits.cpu = cpu_of(request.timeout);
     spec.limits.cpu_percent = options_.cpu_percent;
     spec.limits.memory_bytes = std::uint64_t{request.memory_limit_mb} << 20;
+    if (request.max_processes) spec.limits.processes = *request.max_processes;
+    if (request.disk_limit_mb) limit_disk(spec.limits, *request.disk_limit_mb);
     if (options_.jail_file != nullptr) add_jail_file(spec, *options_.jail_file);
     return spec;
   }
@@ -314,11 +323,7 @@ class JailRunner final : public Runner {
     spec.limits.memory_bytes = std::uint64_t{request.memory_limit_mb} << 20;
     spec.limits.processes = request.processes;
     // No watchdog sees files that the owner writes while no process runs.
-    const std::uint64_t disk_bytes =
-        std::uint64_t{std::min(request.disk_limit_mb, request.memory_limit_mb)} << 20;
-    spec.limits.workspace_bytes = disk_bytes;
-    spec.limits.tmp_bytes = disk_bytes;
-    spec.limits.file_bytes = disk_bytes;
+    limit_disk(spec.limits, std::min(request.disk_limit_mb, request.memory_limit_mb));
     if (options_.jail_file != nullptr) add_jail_file(spec, *options_.jail_file);
     return spec;
   }

@@ -33,6 +33,7 @@ WarmFit warm_fit(const jail::TemplateSpec& spec, const RunRequest& request,
   if (request.network.kind != spec.jail.network.kind) return WarmFit::cold;
   if (request.network.kind == jail::Network::Kind::egress) return WarmFit::cold;
   if (cpu > spec.max_cpu || !request.file_name.empty()) return WarmFit::cold;
+  if (request.max_processes || request.disk_limit_mb) return WarmFit::cold;
   const bool same_env = request.env.empty() || environment_of(request) == spec.jail.env;
   // An interpreter that waits for its program has looked for this file already.
   const bool late_package = spec.warmth == jail::Warmth::started && brings_package(request);

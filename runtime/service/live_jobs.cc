@@ -21,8 +21,8 @@ LiveJobs::Signalled LiveJobs::signal(const std::string& id, const std::optional<
   const std::lock_guard lock(mutex_);
   LiveJob* const job = find_of(id, owner);
   if (job == nullptr) return Signalled::unknown;
-  if (job->identity_.kind != code_job) return Signalled::no_program;
-  job->signals_.send(number);
+  if (job->signals_ == nullptr) return Signalled::no_program;
+  job->signals_->send(number);
   return Signalled::sent;
 }
 
@@ -81,8 +81,11 @@ void LiveJob::start() {
 }
 
 void LiveJob::listen_to(RunOptions& options) {
-  // The run ends before this does, so nobody needs to own it.
-  options.signals = std::shared_ptr<ProgramSignals>(std::shared_ptr<void>(), &signals_);
+  {
+    const std::lock_guard lock(jobs_.mutex_);
+    signals_ = std::make_shared<ProgramSignals>();
+    options.signals = signals_;
+  }
   next_on_start_ = std::exchange(options.on_start, [this] {
     start();
     if (next_on_start_) next_on_start_();

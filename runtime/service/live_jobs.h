@@ -117,12 +117,12 @@ class LiveJob {
   std::function<void()> next_on_start_;
   std::function<void(Stream, std::string_view)> next_on_output_;
   agent::EventSink next_on_event_;
-  ProgramSignals signals_;  // of a program
   std::atomic<bool> has_started_{false};
   std::atomic<bool> is_watched_{false};
 
   // Must be used with the mutex of the LiveJobs held.
   std::vector<std::shared_ptr<JobWatcher>> watchers_;
+  std::shared_ptr<ProgramSignals> signals_;  // of a program
   LiveJob* previous_ = nullptr;
   LiveJob* next_ = nullptr;
 };

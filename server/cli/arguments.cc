@@ -5,10 +5,10 @@
 #include <sstream>
 #include <utility>
 
-#include "jail/egress.h"
 #include "runtime/json/writer.h"
 #include "runtime/sandbox/language.h"
 #include "runtime/service/request_fields.h"
+#include "runtime/service/sandbox_requests.h"
 #include "server/cli/agent_arguments.h"
 #include "server/cli/common_arguments.h"
 #include "server/cli/jobs/jobs_arguments.h"
@@ -33,6 +33,9 @@ struct Raw {
   bool explain = false;
   bool interactive = false;
   bool tty = false;
+  bool no_stdin = false;
+  std::uint32_t processes = 0;
+  std::uint32_t disk = 0;
   bool speed = false;
   HostArguments host_arguments;
   ProgramArguments program;
@@ -52,6 +55,10 @@ struct Commands {
   Raw raw;
 };
 
+const runtime::Field& limit_of(std::string_view name) {
+  return *runtime::find_field(runtime::sandbox_limit_fields(), name);
+}
+
 void define_exec(Commands& commands) {
   CLI::App& exec = *commands.app.add_subcommand("exec", "Run one program in a jail");
   Raw& raw = commands.raw;
@@ -65,6 +72,12 @@ void define_exec(Commands& commands) {
           std::string(language.expected) + "; by default as the file's name or its first line says")
       ->type_name("LANGUAGE");
   add_program_arguments(exec, raw.program);
+  exec.add_option("--processes", raw.processes, "Processes and threads at once [128]")
+      ->type_name("N")
+      ->transform(number_of(limit_of("processes")));
+  exec.add_option("--disk", raw.disk, "For /workspace and /tmp, each, in MB or 512m, 1g [64]")
+      ->type_name("MB")
+      ->transform(number_of(limit_of("disk_mb"), {}, Unit::memory));
   exec.add_option("-e,--env", raw.env,
                   "A variable for the program, NAME alone with the value that it has here; may "
                   "repeat")
@@ -89,13 +102,18 @@ void define_exec(Commands& commands) {
   auto* explain =
       exec.add_flag("--explain", raw.explain, "Print the steps that make the jail; run nothing")
           ->excludes(json);
-  exec.add_flag("-t,--tty", raw.tty,
-                "Give the program a terminal, which is shown at this one; without a program, an\n"
-                "interpreter of the language. ~. at the beginning of a line ends it")
-      ->excludes(json)
-      ->excludes(explain);
-  exec.add_flag("-i,--interactive", raw.interactive,
-                "Pass standard input on, as is always done; for -it");
+  auto* tty =
+      exec.add_flag("-t,--tty", raw.tty,
+                    "Give the program a terminal, which is shown at this one; without a program, "
+                    "an\ninterpreter of the language. ~. at the beginning of a line ends it")
+          ->excludes(json)
+          ->excludes(explain);
+  auto* interactive = exec.add_flag("-i,--interactive", raw.interactive,
+                                    "Pass standard input on, as is always done; for -it");
+  exec.add_flag("-n,--no-stdin", raw.no_stdin,
+                "Leave standard input alone; the program has none, as in a loop over its lines")
+      ->excludes(tty)
+      ->excludes(interactive);
   add_host_arguments(exec, raw.host_arguments);
   exec.footer(
       "Arguments for the program follow after --. Standard input, output and error are passed\n"
@@ -174,6 +192,10 @@ Command exec_options(const Commands& commands, std::vector<std::string> args) {
   options.file = raw.file;
   options.has_terminal = raw.tty;
   if (raw.tty && raw.file == "-") return usage("-t: standard input is the terminal's, not -");
+  if (raw.no_stdin && raw.file == "-") {
+    return usage("--no-stdin: the program itself comes by standard input");
+  }
+  options.reads_input = !raw.no_stdin;
   if (!raw.tty && !options.code && raw.file.empty()) {
     return usage("exec: expected -c CODE, FILE or -");
   }
@@ -186,6 +208,8 @@ Command exec_options(const Commands& commands, std::vector<std::string> args) {
     }
   }
   if (auto mistake = read_program_arguments(exec, raw.program, options.program)) return *mistake;
+  options.max_processes = given(exec, "--processes", raw.processes);
+  options.disk_limit_mb = given(exec, "--disk", raw.disk);
   if (auto mistake = check_counts(raw, args)) return *mistake;
   for (const std::string& entry : raw.env) {
     const std::size_t equals = entry.find('=');
@@ -200,11 +224,7 @@ Command exec_options(const Commands& commands, std::vector<std::string> args) {
     }
   }
   if (auto mistake = read_artifact_arguments(raw.artifacts, options.artifacts)) return *mistake;
-  for (const std::string& rule : raw.allow) {
-    if (const auto checked = jail::check_egress_rule(rule); !checked) {
-      return usage("--allow " + rule + ": " + checked.error().doing);
-    }
-  }
+  if (auto mistake = check_allow(raw.allow)) return *mistake;
   options.allow = raw.allow;
   options.args = std::move(args);
   options.jail_file = raw.jail_file;

@@ -60,6 +60,9 @@ struct ExecOptions {
   std::string server;              // the URL of the one that runs it; empty: it runs here
   // Whether the program has a terminal of its own. Without code and file an interpreter runs then.
   bool has_terminal = false;
+  bool reads_input = true;  // standard input, which is passed on
+  std::optional<std::uint32_t> max_processes;
+  std::optional<std::uint32_t> disk_limit_mb;
   HostOptions host;
   enum class Mode { stream, json, explain } mode = Mode::stream;
 };

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "jail/collect.h"
+#include "jail/egress.h"
 #include "runtime/json/writer.h"
 #include "runtime/service/request_fields.h"
 #include "server/cli/exit_codes.h"
@@ -13,13 +14,24 @@
 namespace server {
 namespace {
 
+// A directory may be typed with a slash at its end.
+std::string without_slashes(std::string path) {
+  while (path.size() > 1 && path.ends_with('/')) path.pop_back();
+  return path;
+}
+
+std::string own_name(const std::string& source) {
+  const std::string path = without_slashes(source);
+  return path.substr(path.rfind('/') + 1);
+}
+
 // The last colon parts the two, so that a source with a colon in it needs its destination said.
 std::optional<FileOption> file_option(const std::string& entry) {
   const std::size_t colon = entry.rfind(':');
   FileOption file;
   file.source = entry.substr(0, colon);
-  file.destination = colon == entry.npos ? file.source.substr(file.source.rfind('/') + 1)
-                                         : entry.substr(colon + 1);
+  file.destination =
+      colon == entry.npos ? own_name(file.source) : without_slashes(entry.substr(colon + 1));
   if (file.source.empty() || file.destination.empty()) return std::nullopt;
   return file;
 }
@@ -129,7 +141,10 @@ void add_program_arguments(CLI::App& command, ProgramArguments& raw) {
       ->type_name("MB")
       ->transform(number_of(program_field("memory_limit_mb"), typed_rules(), Unit::memory));
   command
-      .add_option("--file", raw.files, "A file for its working directory, DEST there; may repeat")
+      .add_option(
+          "--file", raw.files,
+          "A file for its working directory, or a directory with all files in it, DEST there; may\n"
+          "repeat")
       ->type_name("SRC[:DEST]")
       ->allow_extra_args(false);  // one a time: the next word may be something else
 }
@@ -182,6 +197,18 @@ std::optional<Finished> read_artifact_arguments(const ArtifactArguments& raw,
   return std::nullopt;
 }
 
+std::optional<Finished> check_allow(const std::vector<std::string>& rules) {
+  for (const std::string& rule : rules) {
+    const auto checked = jail::check_egress_rule(rule);
+    if (checked) continue;
+    // The rule stands behind the option already.
+    const std::string& doing = checked.error().doing;
+    const std::size_t end = doing.find("\": ");
+    return usage("--allow " + rule + ": " + (end == doing.npos ? doing : doing.substr(end + 3)));
+  }
+  return std::nullopt;
+}
+
 void add_server(CLI::App& command, std::string& url) {
   command
       .add_option("--server", url,
@@ -194,12 +221,20 @@ void add_server(CLI::App& command, std::string& url) {
 std::optional<Finished> check_server(const CLI::App& command, const std::string& url) {
   if (command.count("--server") == 0) return std::nullopt;
   if (url.empty()) return usage("--server: expected a URL");
-  for (const char* const option :
-       {"--jail", "--explain", "--tty", "--cgroup", "--require-cgroup", "--rootfs", "--user"}) {
+  constexpr const char* usual = ": the server makes a jail of its own";
+  constexpr std::pair<const char*, const char*> ways_out[] = {
+      {"--jail", usual},
+      {"--explain", usual},
+      {"--tty", "; use `sandbox shell`"},
+      {"--processes", "; `sandbox create` has it"},
+      {"--disk", "; `sandbox create` has it"},
+      {"--cgroup", usual},
+      {"--require-cgroup", usual},
+      {"--rootfs", usual},
+      {"--user", usual}};
+  for (const auto& [option, way_out] : ways_out) {
     if (command.get_option_no_throw(option) == nullptr || command.count(option) == 0) continue;
-    return usage(std::string(option) +
-                 " cannot be used with --server: it is about a jail on this " +
-                 "host, and the server makes its own");
+    return usage(std::string(option) + " cannot be used with --server" + way_out);
   }
   return std::nullopt;
 }

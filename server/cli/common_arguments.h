@@ -75,6 +75,9 @@ std::optional<Finished> read_artifact_arguments(const ArtifactArguments& raw,
 std::optional<Finished> check_count(const std::string& option, std::string_view field,
                                     std::size_t count);
 
+// Says which of them is no rule for egress, or nothing.
+std::optional<Finished> check_allow(const std::vector<std::string>& rules);
+
 void add_server(CLI::App& command, std::string& url);
 // Says what of a command line that names a server, if it does, is no business of one, or nothing.
 std::optional<Finished> check_server(const CLI::App& command, const std::string& url);

@@ -29,6 +29,8 @@
 #include "server/cli/exec_terminal.h"
 #include "server/cli/exit_codes.h"
 #include "server/cli/interrupt.h"
+#include "server/cli/option_words.h"
+#include "server/cli/read_files.h"
 #include "server/cli/run_once.h"
 #include "server/cli/start.h"
 #include "server/cli/typed_escape.h"
@@ -51,6 +53,7 @@ class Passthrough {
 
   void operator()(runtime::Stream stream, std::string_view bytes) {
     if (error_ != 0) return;
+    if (stream == runtime::Stream::standard_error) keep_tail(bytes);
     const bool is_out = stream == runtime::Stream::standard_output;
     const jail::Fd& own = is_out ? out_ : err_;
     const int fd = own.valid() ? own.get() : is_out ? STDOUT_FILENO : STDERR_FILENO;
@@ -59,10 +62,20 @@ class Passthrough {
     cancel_.request();
   }
 
+  // What came last on standard error.
+  const std::string& error_tail() const { return error_tail_; }
+
   // The errno of writing; 0 where there is none, or the run was cancelled.
   int error() const { return error_ == EINTR ? 0 : error_.load(); }
 
  private:
+  void keep_tail(std::string_view bytes) {
+    constexpr std::size_t most = 4096;
+    error_tail_ += bytes.substr(bytes.size() - std::min(bytes.size(), most));
+    if (error_tail_.size() > most) error_tail_.erase(0, error_tail_.size() - most);
+  }
+
+  std::string error_tail_;
   runtime::Cancel cancel_;
   const jail::Fd out_;
   const jail::Fd err_;
@@ -75,7 +88,9 @@ struct Program {
 };
 
 jail::Result<Program> read_program(const ExecOptions& options) {
-  if (options.code) return Program{.code = *options.code};
+  if (options.code) {
+    return Program{.code = *options.code, .input_fd = options.reads_input ? STDIN_FILENO : -1};
+  }
   if (options.file.empty()) {
     const char* const code =
         interactive_program(options.language.value_or(runtime::Language::python));
@@ -89,7 +104,8 @@ jail::Result<Program> read_program(const ExecOptions& options) {
                   ? runtime::read_text(STDIN_FILENO, "standard input", runtime::max_code_bytes)
                   : runtime::read_text_file(options.file, runtime::max_code_bytes);
   if (!code) return code.error();
-  return Program{.code = std::move(*code), .input_fd = from_input ? -1 : STDIN_FILENO};
+  const bool has_input = !from_input && options.reads_input;
+  return Program{.code = std::move(*code), .input_fd = has_input ? STDIN_FILENO : -1};
 }
 
 // A file says its language by its name or its first line. What is typed, or comes by standard
@@ -135,9 +151,10 @@ void pass_terminal_name(ExecOptions& options, const runtime::Environment& enviro
   if (name != environment.end()) options.env.emplace(options.env.begin(), "TERM", name->second);
 }
 
-// The name that the program's file has here, where its jail can have one of that name too; else
-// empty.
-std::string file_name_for(const ExecOptions& options) {
+// The name that the program's file has here, where its jail can have one of that name beside
+// `files`; else empty.
+std::string file_name_for(const ExecOptions& options,
+                          const std::vector<runtime::InputFile>& files) {
   constexpr std::string_view plain =
       "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
   constexpr std::size_t max_bytes = 128;
@@ -147,8 +164,8 @@ std::string file_name_for(const ExecOptions& options) {
                         name.find_first_not_of(plain) == name.npos && name.front() != '.' &&
                         name.front() != '-';
   // A caller who brings another file of that name means that one.
-  const bool is_taken = std::ranges::any_of(
-      options.program.files, [&](const FileOption& file) { return file.destination == name; });
+  const bool is_taken =
+      std::ranges::any_of(files, [&](const auto& file) { return file.path == name; });
   return is_plain && !is_taken ? name : std::string();
 }
 
@@ -179,12 +196,14 @@ jail::Network network_of(const ExecOptions& options, const SharedJailFile& jail_
 }
 
 runtime::RunRequest request_of(ExecOptions options, runtime::Language language, std::string code,
+                               std::vector<runtime::InputFile> files,
                                const SharedJailFile& jail_file,
                                const runtime::RequestRules& rules) {
   runtime::RunRequest request = runtime::default_program(rules);
   request.language = language;
   request.code = std::move(code);
-  request.file_name = file_name_for(options);
+  request.file_name = file_name_for(options, files);
+  request.files = std::move(files);
   request.template_name = options.template_name;
   request.args = std::move(options.args);
   // What the command line says comes later and so counts.
@@ -197,6 +216,8 @@ runtime::RunRequest request_of(ExecOptions options, runtime::Language language, 
   request.timeout = options.program.timeout.value_or(usual);
   if (options.has_terminal) request.terminal = own_terminal_size();
   request.memory_limit_mb = options.program.memory_limit_mb.value_or(request.memory_limit_mb);
+  request.max_processes = options.max_processes;
+  request.disk_limit_mb = options.disk_limit_mb;
   return request;
 }
 
@@ -219,21 +240,6 @@ runtime::RequestRules rules_for(const Start& started, std::vector<runtime::Templ
   rules.ceilings = typed_ceilings;
   rules.files = {.files = SIZE_MAX, .total_bytes = SIZE_MAX};
   return rules;
-}
-
-// The refusal in the words of the command line, whose options stand for the fields.
-std::string in_options(const runtime::Refusal& refusal) {
-  constexpr std::pair<std::string_view, std::string_view> options[] = {
-      {"args, env: ", "the arguments and --env: "},
-      {"files: ", "--file: "},
-      {"language: ", "--language: "},
-      {"template: ", "--template: "}};
-  for (const auto& [field, option] : options) {
-    if (refusal.detail.starts_with(field)) {
-      return std::string(option) + refusal.detail.substr(field.size());
-    }
-  }
-  return refusal.detail;
 }
 
 // Where limits come from that the command line does not say; empty: nobody set them.
@@ -310,6 +316,7 @@ int run(runtime::Runner& runner, asio::thread_pool& pool, const Program& program
     const jail::Error error{jail::ErrorKind::kernel, "write output", passthrough->error(), {}};
     return fail(exit_own_failure, error.message());
   }
+  if (result->status == runtime::Status::error) tell_refused(passthrough->error_tail(), request);
   return report_run(with_place(*result, places), json, directories);
 }
 
@@ -361,11 +368,10 @@ int exec(ExecOptions options, runtime::Environment environment) {
   const ExecOptions::Mode mode = options.mode;
   const bool has_own_timeout = options.program.timeout.has_value() || options.has_terminal;
   const bool has_own_memory = options.program.memory_limit_mb.has_value();
-  auto request =
-      request_of(std::move(options), *language, std::move(program->code), *jail_file, rules);
-  request.files = std::move(*files);
+  auto request = request_of(std::move(options), *language, std::move(program->code),
+                            std::move(*files), *jail_file, rules);
   if (const auto refusal = runtime::check_program(request, rules)) {
-    return fail(exit_usage, in_options(*refusal));
+    return fail(exit_usage, in_options(refusal->detail));
   }
   asio::thread_pool pool(2);
   runtime::RunnerOptions limits = runner_options(*started);

@@ -13,16 +13,12 @@
 #include <utility>
 
 #include "runtime/config/file_names.h"
-#include "runtime/config/text_file.h"
 #include "runtime/json/writer.h"
 #include "server/cli/exit_codes.h"
 #include "server/cli/write_all.h"
 
 namespace server {
 namespace {
-
-// What the working directory holds beside the program's own output.
-constexpr std::size_t max_input_bytes = 48u << 20;
 
 jail::Error failed(const std::string& doing, int error) {
   return {jail::ErrorKind::kernel, doing, error, {}};
@@ -119,24 +115,6 @@ std::string size_text(std::uint64_t bytes) {
   return std::to_string(bytes / kilobyte / kilobyte) + " MiB";
 }
 
-jail::Result<std::vector<runtime::InputFile>> read_input_files(
-    const std::vector<FileOption>& files) {
-  std::vector<runtime::InputFile> read;
-  std::size_t room = max_input_bytes;
-  for (const FileOption& file : files) {
-    auto content = runtime::read_text_file(file.source, room);
-    if (!content) {
-      jail::Error error = content.error();
-      error.doing = "--file: " + error.doing;
-      if (error.sys_errno == 0) error.doing += " that --file may take together";
-      return error;
-    }
-    room -= content->size();
-    read.push_back({file.destination, std::move(*content)});
-  }
-  return read;
-}
-
 jail::Result<ArtifactDirectories> ArtifactDirectories::open(const ArtifactOptions& options) {
   ArtifactDirectories directories;
   directories.overwrite_ = options.overwrite;
@@ -217,7 +195,10 @@ std::vector<std::string> ArtifactDirectories::without_match(const jail::Collecti
 }
 
 bool keep_artifacts(const jail::Collection& artifacts, const ArtifactDirectories& directories) {
+  // What is no file cannot be wanted; of what is not listed nobody knows.
+  bool is_complete = artifacts.skipped_total <= artifacts.skipped.size();
   for (const jail::SkippedFile& file : artifacts.skipped) {
+    is_complete = is_complete && file.reason == jail::SkipReason::not_regular;
     std::fprintf(stderr, "agent-sandbox: artifact %s skipped: %s\n",
                  runtime::json::quoted(file.path, 512).c_str(), reason_of(file).c_str());
   }
@@ -235,7 +216,7 @@ bool keep_artifacts(const jail::Collection& artifacts, const ArtifactDirectories
   };
   const auto errors = directories.store(artifacts.files, tell);
   for (const jail::Error& error : errors) fail(0, error.message());
-  return errors.empty();
+  return errors.empty() && is_complete;
 }
 
 std::vector<std::string> globs_of(const ArtifactOptions& options) {

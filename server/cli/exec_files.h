@@ -1,4 +1,4 @@
-// Files into and out of one program's working directory, from the command line.
+// Files out of one program's working directory, to where the command line says.
 #pragma once
 
 #include <cstddef>
@@ -15,10 +15,6 @@
 #include "server/cli/artifact_keeper.h"
 
 namespace server {
-
-// Reads the sources, as whoever this process is. Errors name the file.
-jail::Result<std::vector<runtime::InputFile>> read_input_files(
-    const std::vector<FileOption>& files);
 
 // "20 KiB", for people.
 std::string size_text(std::uint64_t bytes);
@@ -60,7 +56,8 @@ class ArtifactDirectories {
 std::vector<std::string> globs_of(const ArtifactOptions& options);
 
 // What was asked for is stored, and what was stored or not is told on standard error. False:
-// something could not be stored.
+// a file that was wanted was not stored, be it that it could not be written or that a bound left it
+// out.
 bool keep_artifacts(const jail::Collection& artifacts, const ArtifactDirectories& directories);
 
 }  // namespace server

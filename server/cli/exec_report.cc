@@ -61,6 +61,25 @@ int report_run(const runtime::RunResult& result, const std::string& json,
               "the program ended with exit status 0, but an artifact was not written");
 }
 
+void tell_refused(std::string_view error_tail, const runtime::RunRequest& request) {
+  constexpr std::string_view no_space = "No space left on device";
+  constexpr std::string_view try_again = "Resource temporarily unavailable";
+  constexpr std::string_view no_thread = "can't start new thread";
+  const jail::Limits usual;
+  const auto has = [&](std::string_view text) { return error_tail.find(text) != error_tail.npos; };
+  if (has(no_space)) {
+    const auto usual_mb = static_cast<std::uint32_t>(usual.workspace_bytes >> 20);
+    fail(0, "where the program was refused space: /workspace and /tmp hold " +
+                std::to_string(request.disk_limit_mb.value_or(usual_mb)) +
+                " MB each; --disk gives more, within --memory");
+  }
+  if (has(try_again) || has(no_thread)) {
+    fail(0, "where the program was refused a process or thread: it may have " +
+                std::to_string(request.max_processes.value_or(usual.processes)) +
+                " at once; --processes gives more");
+  }
+}
+
 void keep_results(const runtime::RunResult& result, const std::string& json,
                   const ArtifactDirectories& directories) {
   if (!json.empty()) print_json(json);

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
+#include "runtime/sandbox/run_request.h"
 #include "runtime/sandbox/run_result.h"
 #include "server/cli/exec_files.h"
 
@@ -14,7 +16,12 @@ namespace server {
 int report_run(const runtime::RunResult& result, const std::string& json,
                const ArtifactDirectories& directories);
 
-// The same after a signal of ours that the program was sent: nothing is said of how it ended.
+// Says which limit a program has met that went on without what it was refused, where the end of its
+// standard error says that it was refused something. Nothing else tells it.
+void tell_refused(std::string_view error_tail, const runtime::RunRequest& request);
+
+// The same as report_run() after a signal of ours that the program was sent: nothing is said of how
+// it ended.
 void keep_results(const runtime::RunResult& result, const std::string& json,
                   const ArtifactDirectories& directories);
 

@@ -26,6 +26,7 @@
 #include "server/cli/local_runner.h"
 #include "server/cli/plain_text.h"
 #include "server/cli/progress.h"
+#include "server/cli/read_files.h"
 #include "server/cli/run_on_server.h"
 #include "server/cli/state_directory.h"
 #include "server/cli/task_trace.h"

@@ -23,6 +23,7 @@
 #include "server/api/api.h"
 #include "server/cli/agent_parts.h"
 #include "server/cli/exit_codes.h"
+#include "server/cli/host_versions.h"
 #include "server/cli/notify.h"
 #include "server/cli/service_parts.h"
 #include "server/cli/state_directory.h"
@@ -146,9 +147,9 @@ int serve_with(Service& service, Listener listener, const std::optional<std::str
   const auto first = workers.executors().front();
   HttpServer http(workers.executors(), options, api, logger);
   if (const auto path = runtime::unix_path(config.api_host)) {
-    auto listening = listen_unix(*path, config.api_socket_mode);
-    if (!listening) return fail(exit_own_failure, listening.error().message());
-    listener = std::move(*listening);
+    auto made = listen_unix(*path, config.api_socket_mode);
+    if (!made) return fail(exit_own_failure, made.error().message());
+    listener = std::move(*made);
   }
   const std::string place = place_of(config.api_host, listener.port);
   http.listen(std::move(listener));
@@ -195,12 +196,14 @@ int serve(const ServeOptions& options, runtime::Environment environment,
   auto agent = make_agent(config, service.start.environment, *service.runner,
                           runtime::agent::Lessons::used, service.logger);
   if (!agent) return fail(exit_own_failure, agent.error().message());
+  runtime::ProgramRoot root = service.start.root;
+  ask_host_versions(root);
   const auto providers = provider_names(*agent);
   log_limits(service.logger, service.start.cgroup);
-  service.logger.info("programs run on " + runtime::describe(service.start.root));
+  service.logger.info("programs run on " + runtime::describe(root));
   if (!providers.empty()) service.logger.info("tasks are solved by " + providers.front());
   return serve_with(service, std::move(listener), usual_jobs, notifier, *agent,
-                    api_options(config, service.start.root, service.templates, version, providers));
+                    api_options(config, std::move(root), service.templates, version, providers));
 }
 
 }  // namespace server

@@ -67,6 +67,15 @@ jail::Result<std::unique_ptr<Service>> start_service(StartRequest request) {
     service->logger.warning(
         "SANDBOX_NETWORK_ALLOW is set but SANDBOX_NETWORK_ENABLED is not: no program has network");
   }
+  for (const runtime::Template& known : service->templates) {
+    const std::uint32_t usual = service->start.config.sandbox_memory_limit_mb;
+    if (known.memory_limit_mb != 0 && known.memory_limit_mb < usual) {
+      service->logger.warning("template " + known.name +
+                              ": limits.memory_limit_mb is less than SANDBOX_MEMORY_LIMIT_MB (" +
+                              std::to_string(usual) +
+                              "): requests that name no memory_limit_mb never run warm in it");
+    }
+  }
   return service;
 }
 

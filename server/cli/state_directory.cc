@@ -32,12 +32,19 @@ bool leads_to_home_of_root(const runtime::Environment& environment) {
   return home != environment.end() && home->second == found->pw_dir;
 }
 
+// What root alone may change: nobody exchanges what is below it for something else.
+bool is_roots_alone(const jail::Fd& directory) {
+  struct stat status {};
+  return ::fstat(directory.get(), &status) == 0 && status.st_uid == 0 &&
+         (status.st_mode & (S_IWGRP | S_IWOTH)) == 0;
+}
+
 // No link is followed below /var/lib, and only a directory that was made here is given away.
 bool make_directory(const Identity& owner) {
   constexpr int flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
   ::mkdir(parent, 0755);
   const jail::Fd above(::open(parent, flags));
-  if (!above.valid()) return false;
+  if (!above.valid() || !is_roots_alone(above)) return false;
   const bool is_new = ::mkdirat(above.get(), name, 0700) == 0;
   const jail::Fd directory(::openat(above.get(), name, flags));
   if (!directory.valid()) return false;

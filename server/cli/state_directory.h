@@ -12,7 +12,7 @@ namespace server {
 // that home says where state is kept, it is kept in /var/lib/agent-sandbox/server, which the system
 // service uses too: makes the directory, for that user alone, and names it by STATE_DIRECTORY. One
 // that is there already stays as it is. Does nothing for others than root, and where the directory
-// cannot be made: opening a file says why later. To be called while root has not ended.
+// cannot be made safely: opening a file says why later. To be called while root has not ended.
 void take_state_directory(runtime::Environment& environment,
                           const std::optional<std::string>& user);
 

@@ -203,8 +203,8 @@ class Refused(OnServer):
 
     def test_what_the_server_does_not_allow(self):
         status, _, error = self.there("--timeout", "1h", "-c", "pass", AGENT_SANDBOX_KEY="the-key")
-        self.assertEqual(125, status)
-        self.assertIn("timeout_seconds", error)
+        self.assertEqual((125, "agent-sandbox: --timeout: the server expects a number 0.05 .. 60\n"), (status, error))
+        self.assertEqual((125, "", error), self.there("--json", "--timeout", "1h", "-c", "pass", AGENT_SANDBOX_KEY="the-key"))
 
     def test_mistakes(self):
         for words, expected in ((["--jail", "a.json"], "--jail"), (["--explain"], "--explain"), (["--rootfs", "host"], "--rootfs"),

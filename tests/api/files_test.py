@@ -244,8 +244,9 @@ class CommandLine(unittest.TestCase):
 
     def test_a_glob_without_a_match_and_a_file_that_is_too_large_are_told(self):
         done = self.exec("-c", "open('big', 'w').write('x' * (4 << 20) + 'x')", "--artifact", "*.zip:results", "--artifact", "big:results")
-        self.assertEqual((0, 'agent-sandbox: artifact "big" skipped: too large (4 MiB at most)\n'
-                          'agent-sandbox: --artifact "*.zip": no file matched\n'), (done.returncode, done.stderr))
+        self.assertEqual((125, 'agent-sandbox: artifact "big" skipped: too large (4 MiB at most)\n'
+                          'agent-sandbox: --artifact "*.zip": no file matched\n'
+                          'agent-sandbox: the program ended with exit status 0, but an artifact was not written\n'), (done.returncode, done.stderr))
 
     def test_nothing_is_replaced_unasked(self):
         (self.directory / "notes.txt").write_text("mine", encoding="utf-8")

@@ -112,7 +112,12 @@ print(os.write(os.memfd_create('x'), b'four'))
     def test_what_no_jail_can_have_is_refused(self):
         link = self.directory / "link"
         link.symlink_to("results")
+        (self.directory / "closed" / "inside").mkdir(parents=True)
+        (self.directory / "closed").chmod(0)
+        self.addCleanup((self.directory / "closed").chmod, 0o700)
+        as_user = f"inside as user {ordinary_user.ID if ordinary_user.NOT_ROOT else os.geteuid()}: Permission denied"
         for fragment, jail in (("volumes[0].source: /usr belongs to user 0", {"volumes": [{"source": "/usr", "target": "/data", **WHY}]}),
+                               (as_user, {"volumes": [{"source": "closed/inside", "target": "/data", **WHY}]}),
                                ("volumes[0].source: a part of ", {"volumes": [{"source": "link", "target": "/data", **WHY}]}),
                                ("volumes[0].source: /etc is never", {"volumes": [{"source": "/etc", "target": "/data", **WHY}]}),
                                ("volumes[0].target: \"/usr/x\" would cover", {"volumes": [{"source": "results", "target": "/usr/x", **WHY}]}),

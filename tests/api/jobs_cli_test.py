@@ -92,7 +92,7 @@ class Show(JobsCommand):
         for line in (f"id: {job}", "kind: code", "status: error", "language: python", "cause: the program ended with exit status 3",
                      "exit status: 3", "standard output: 6 bytes", "standard error: 0 bytes", "artifacts: a.txt (3 bytes)"):
             self.assertIn(line + "\n", text)
-        self.assertRegex(text, r"(?m)^created: 20\d\d-\d\d-\d\d \d\d:\d\d:\d\d$")
+        self.assertRegex(text, r"(?m)^created: 20\d\d-\d\d-\d\d \d\d:\d\d:\d\d UTC$")
         self.assertEqual(self.client.send("GET", f"/jobs/{job}").json, json.loads(self.good("jobs", "show", job, "--json")))
 
     def test_a_limit_that_was_met_comes_with_its_remedy(self):

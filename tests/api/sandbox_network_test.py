@@ -109,6 +109,13 @@ except ConnectionResetError:
 
 
 class Network(Sites):
+    def test_loopback_is_its_own_where_no_rule_names_it(self):
+        sandbox = self.make(network={"allow": ["a.example.org:443"]})
+        shown = "import os; print(os.environ['no_proxy'], os.environ['NO_PROXY'])"
+        self.assertEqual("localhost,127.0.0.1,::1 localhost,127.0.0.1,::1\n", sandbox.python(shown)["stdout"])
+        self.allow(sandbox, self.to_site)
+        self.assertEqual("::1 ::1\n", sandbox.python(shown)["stdout"])
+
     def test_narrowed(self):
         sandbox = self.make(network={"allow": self.to_site + self.to_other})
         cut, stays = self.holding(sandbox, self.site), self.holding(sandbox, self.other)

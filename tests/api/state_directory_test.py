@@ -72,6 +72,13 @@ class OfRoot(unittest.TestCase):
         self.assertRegex(said, r"/var/lib/agent-sandbox/server/jobs.sqlite: open it as uid [1-9]\d*: Permission denied")
         self.assertEqual(0, server.stat().st_uid)
 
+    def test_nothing_is_made_below_a_directory_that_others_may_change(self):
+        parent = self.directory / "agent-sandbox"
+        parent.mkdir()
+        parent.chmod(0o777)
+        self.served()
+        self.assertEqual([], list(parent.iterdir()))
+
     def test_no_link_is_followed(self):
         other = self.directory / "other"
         other.mkdir()

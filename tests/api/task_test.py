@@ -156,6 +156,8 @@ class Tasks(task_server.TaskTest):
             caller = pool.submit(other.post, {"task": "Wait long", "timeout_seconds": 50})
             job = self.the_running_job()
             self.assertTrue(self.server.wait_until_running())
+            refused = self.client.post({"signal": "SIGINT"}, f"/jobs/{job}/signal")
+            self.assertEqual((409, "no_program"), (refused.status, refused.json["code"]))
             self.assertEqual(202, self.client.send("DELETE", f"/jobs/{job}").status)
             result = caller.result(20).json
         self.assertEqual(("cancelled", False), (result["status"], result["success"]))

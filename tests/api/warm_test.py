@@ -286,6 +286,7 @@ class OwnTemplates(PoolTest):
         cls.write("mine", imports=["json", "decimal"], warm_up="import builtins; builtins.answer = 42",
                   after_fork="import builtins; builtins.forked = True", limits={"memory_limit_mb": 300})
         cls.write("broken", imports=["no_such_module"])
+        cls.write("small", imports=["decimal"], automatic=False, limits={"memory_limit_mb": 64})
         super().setUpClass()
 
     @classmethod
@@ -301,6 +302,9 @@ class OwnTemplates(PoolTest):
 
     def test_a_request_for_more_memory_than_it_gives_is_cold(self):
         self.assertFalse(self.execute("pass", template="mine", memory_limit_mb=301)["warm"])
+
+    def test_one_that_is_never_warm_by_default_is_told(self):
+        self.assertIn("template small: limits.memory_limit_mb is less than SANDBOX_MEMORY_LIMIT_MB", "".join(self.server.log))
 
     def test_modules_that_are_not_there_are_the_templates_trouble_alone(self):
         result = self.execute("print(6*7)", template="broken", timeout_seconds=50)

@@ -8,7 +8,7 @@ FRONT_PAGE = 200  # lines of README.md
 WIDTH = 120
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 # Files whose folder's README need not name them: every folder has them, or they are a part of the file that is named.
-UNNAMED = ("README.md", "CMakeLists.txt", ".*", "main.cc", "*_image.S")
+UNNAMED = ("README.md", "CMakeLists.txt", ".*", "main.cc", "*_image.S", "*_image.S.in")
 # Rows of tables and headings cannot be broken.
 UNBREAKABLE = ("|", "#", "![")
 
@@ -75,6 +75,18 @@ def unlisted_files(root):
     return violations
 
 
+# The lists of the templates that are shipped.
+LISTS_OF_TEMPLATES = ("runtime/service/request_fields.cc", "server/deploy/completions/_agent-sandbox",
+                      "server/deploy/completions/agent-sandbox.fish", "server/docs/execute.md")
+
+
+def unlisted_templates(root):
+    names = [path.stem for path in tree.files(root) if path.parent == root / "rootfs/templates"]
+    texts = {name: tree.text_of(root / name) for name in LISTS_OF_TEMPLATES if (root / name).exists()}
+    return [f"{where} does not name the shipped template {name}" for where, text in texts.items()
+            for name in sorted(names) if not re.search(rf"\b{name}\b", text)]
+
+
 class Documents(tree.RuleTest):
     def test_links_lead_somewhere(self):
         self.assert_project_keeps(broken_links)
@@ -87,6 +99,13 @@ class Documents(tree.RuleTest):
 
     def test_folders_list_their_files(self):
         self.assert_project_keeps(unlisted_files)
+
+    def test_shipped_templates_are_named(self):
+        self.assert_project_keeps(unlisted_templates)
+
+    def test_control_templates(self):
+        planted = {"rootfs/templates/new.json": "{}", "server/deploy/completions/agent-sandbox.fish": "newer bash"}
+        self.assert_rule_finds(unlisted_templates, planted, "agent-sandbox.fish does not name the shipped template new")
 
     def test_control_files(self):
         table = "| file | what |\n|---|---|\n| `known.h`, `*_test.cc` | x |\n"

@@ -84,6 +84,25 @@ size_t jail_egress_decisions_count(const jail_egress_decisions* decisions);
 jail_status jail_egress_decisions_at(const jail_egress_decisions* decisions, size_t index,
                                      jail_egress_decision* decision, jail_error* error);
 
+// Serves a jail that already runs, by rules that its owner may change. `listener` is a listening
+// TCP socket of the jail's network, made by jail_take_socket() and bound to 127.0.0.1:3128, where
+// the jail has a loopback interface (jail_spec_set_network_loopback()); it stays the caller's. The
+// processes of the jail find the proxy by variables such as http_proxy=http://127.0.0.1:3128, which
+// the owner gives them. `rules` ends with NULL; `label` may be NULL.
+//
+// `served` is what jail_egress_request_change() takes; nobody in the jail may have a copy of it or
+// of the listener. Closing it, which the caller must do no later than the jail ends, closes the way
+// out and every connection by it. Does not wait. JAIL_CLOSED: the proxy has ended.
+jail_status jail_egress_serve(const jail_egress* egress, int listener, const char* const* rules,
+                              const char* label, int* served, jail_error* error);
+// Asks for `rules` in place of those of the jail; none at all closes the way out. Does not wait:
+// `served` becomes readable when jail_egress_take_change() has an answer, and no other change may
+// be requested before. By one thread at a time. JAIL_CLOSED: the proxy has ended.
+jail_status jail_egress_request_change(int served, const char* const* rules, jail_error* error);
+// Sets `*holds` to 1 once the requested rules hold, and connections that they do not allow have
+// been cut; to 0 before. JAIL_CLOSED: the proxy has ended, or the way out is closed.
+jail_status jail_egress_take_change(int served, int* holds, jail_error* error);
+
 #ifdef __cplusplus
 }
 #endif

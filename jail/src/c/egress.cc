@@ -1,5 +1,7 @@
 #include "jail/egress.h"
 
+#include <fcntl.h>
+
 #include "c/boundary.h"
 #include "c/handles.h"
 
@@ -93,6 +95,36 @@ jail_status jail_egress_take(jail_egress* egress, jail_egress_decisions** decisi
                    *decisions = list.release();
                    return {};
                  });
+}
+
+jail_status jail_egress_serve(const jail_egress* egress, int listener, const char* const* rules,
+                              const char* label, int* served, jail_error* error) {
+  return guarded(__func__, {{"egress", egress}, {"rules", rules}, {"served", served}}, error,
+                 [&]() -> Result<void> {
+                   // Copied, since the caller keeps its own.
+                   const jail::Fd copy(::fcntl(listener, F_DUPFD_CLOEXEC, 0));
+                   if (!copy.valid()) return jail::invalid("listener: no open descriptor");
+                   auto way_out = egress->proxy->serve(copy, jail::c::strings_of(rules),
+                                                       label == nullptr ? "" : label);
+                   if (!way_out) return way_out.error();
+                   *served = way_out->release();
+                   return {};
+                 });
+}
+
+jail_status jail_egress_request_change(int served, const char* const* rules, jail_error* error) {
+  return guarded(__func__, {{"rules", rules}}, error, [&] {
+    return jail::EgressProxy::request_change(served, jail::c::strings_of(rules));
+  });
+}
+
+jail_status jail_egress_take_change(int served, int* holds, jail_error* error) {
+  return guarded(__func__, {{"holds", holds}}, error, [&]() -> Result<void> {
+    const Result<bool> taken = jail::EgressProxy::take_change(served);
+    if (!taken) return taken.error();
+    *holds = *taken ? 1 : 0;
+    return {};
+  });
 }
 
 void jail_egress_decisions_destroy(jail_egress_decisions* decisions) { delete decisions; }

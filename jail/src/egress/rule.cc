@@ -62,7 +62,8 @@ Result<Rule> parse_rule(std::string_view text) {
   }
   const auto parts = split_host_and_port(text);
   if (!parts) return wrong(text, "not HOST:PORT");
-  if (parts->port.empty()) return wrong(text, "a port is missing");
+  if (parts->port.empty())
+    return wrong(text, "a port is missing; write " + printable(text) + ":443");
   const auto port = parse_port(parts->port);
   if (!port) return wrong(text, "a port is a number from 1 to 65535");
   Rule rule;

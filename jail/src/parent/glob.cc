@@ -32,7 +32,8 @@ Result<void> check_glob(std::string_view glob) {
   if (glob.empty()) return wrong("that is empty");
   if (glob.size() > longest_glob) return wrong("of more than 512 bytes");
   if (glob.find('\0') != glob.npos) return wrong("with a NUL in it");
-  if (glob.front() == '/') return wrong("that begins with /; it is relative to the directory");
+  if (glob.front() == '/')
+    return wrong("that begins with /; it is relative to the working directory: leave the / out");
   const std::vector<std::string> components = split(glob);
   if (components.size() > max_components) return wrong("of more than 32 components");
   for (const std::string& component : components) {

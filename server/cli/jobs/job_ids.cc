@@ -27,7 +27,7 @@ jail::Error has_several(const std::string& word, const std::vector<std::string>&
 
 bool may_begin_id(std::string_view word) {
   constexpr std::string_view characters = "0123456789abcdef-";
-  return word.size() >= min_id_characters && word.find_first_not_of(characters) == word.npos &&
+  return word.size() >= fewest_characters && word.find_first_not_of(characters) == word.npos &&
          word.front() != '-' && !runtime::is_uuid(word);
 }
 

@@ -9,8 +9,8 @@
 
 namespace server::client {
 
-// Of an id, what must be typed at least.
-inline constexpr std::size_t min_id_characters = 6;
+// Fewer characters of an id are no name of a job.
+inline constexpr std::size_t fewest_characters = 6;
 
 // Whether an id of a job may begin with `word`, and `word` is no whole one.
 bool may_begin_id(std::string_view word);

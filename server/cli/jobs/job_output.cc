@@ -63,7 +63,8 @@ class JobOutput {
   int follow() {
     constexpr LastEvent last = {.type = "complete",
                                 .missing = "the server ended before the job did",
-                                .refused = exit_refused};
+                                .refused = exit_refused,
+                                .in_words = nullptr};
     return client::follow(client_, {.path = job_path(options_.id)}, last,
                           [this](const FollowedEvent& event) { return take(event); });
   }

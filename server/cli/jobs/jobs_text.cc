@@ -108,8 +108,8 @@ std::string job_text(const json::Value& job) {
   lines.add("kind", shown(job, "kind"));
   lines.add("status", shown(job, "status"));
   lines.add("language", shown(job, "language"));
-  lines.add("created", shown_time(job, "created_at"));
-  lines.add("finished", shown_time(job, "finished_at"));
+  lines.add("created", shown_moment(job, "created_at"));
+  lines.add("finished", shown_moment(job, "finished_at"));
   lines.add("time", milliseconds_text(job, "execution_time_ms"));
   lines.add("error", shown(job, "error"));
   const json::Value* const result = json::member(job, "result");

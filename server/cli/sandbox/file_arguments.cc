@@ -7,6 +7,9 @@
 namespace server::client {
 namespace {
 
+constexpr const char* relative_paths =
+    "A PATH in a sandbox that does not begin with / begins in /workspace.";
+
 struct PlaceInSandbox {
   std::string id;
   std::string path;
@@ -19,34 +22,40 @@ std::optional<PlaceInSandbox> place_in_sandbox(const std::string& word) {
   return PlaceInSandbox{.id = word.substr(0, colon), .path = word.substr(colon + 1)};
 }
 
+// A path that does not begin with a slash begins in /workspace, where processes start.
+std::string absolute(std::string path) {
+  if (path.starts_with('/')) return path;
+  while (path.starts_with("./")) path.erase(0, 2);
+  return path.empty() || path == "." ? "/workspace" : "/workspace/" + path;
+}
+
 }  // namespace
 
 void define_cp(CLI::App& command, RawSandboxArguments& raw) {
-  command.add_option("source", raw.source, "A file, ID:/PATH for one in a sandbox, or -")
+  command.add_option("source", raw.source, "A file, ID:PATH for one in a sandbox, or -")
       ->type_name("SRC");
   command.add_option("destination", raw.destination, "The same; one of them is in a sandbox")
       ->type_name("DST");
   command.add_flag("-r,--recursive", raw.recursive, "Directories with all that is in them");
+  command.footer(relative_paths);
 }
 
 Parsed parsed_cp(const CLI::App& command, const RawSandboxArguments& raw) {
   if (raw.source.empty() || raw.destination.empty()) {
-    return mistake(command, "expected SRC and DST, one of them as ID:/PATH");
+    return mistake(command, "expected SRC and DST, one of them as ID:PATH");
   }
   auto from = place_in_sandbox(raw.source);
   auto into = place_in_sandbox(raw.destination);
   if (from.has_value() == into.has_value()) {
-    return mistake(command, "expected one of SRC and DST as ID:/PATH, the other on this host");
+    return mistake(command, "expected one of SRC and DST as ID:PATH, the other on this host");
   }
   CopyOptions options;
   if (from) options.direction = CopyOptions::Direction::out_of_sandbox;
   options.outside = from ? raw.destination : raw.source;
   PlaceInSandbox& inside = from ? *from : *into;
-  if (!inside.path.starts_with('/')) {
-    return mistake(command, "expected an absolute path after " + inside.id + ":");
-  }
+  if (inside.path.empty()) return mistake(command, "expected a path after " + inside.id + ":");
   options.id = std::move(inside.id);
-  options.inside = std::move(inside.path);
+  options.inside = absolute(std::move(inside.path));
   options.recursive = raw.recursive;
   return options;
 }
@@ -57,22 +66,21 @@ void define_ls(CLI::App& command, RawSandboxArguments& raw) {
   add_json(command, raw);
 }
 
-Parsed parsed_ls(const CLI::App& command, const RawSandboxArguments& raw) {
-  if (!raw.path.empty() && !raw.path.starts_with('/')) {
-    return mistake(command, "expected an absolute PATH");
-  }
-  return ListFilesOptions{.id = raw.id, .path = raw.path, .format = format_of(raw)};
+Parsed parsed_ls(const CLI::App& /*command*/, const RawSandboxArguments& raw) {
+  const std::string path = raw.path.empty() ? "" : absolute(raw.path);
+  return ListFilesOptions{.id = raw.id, .path = path, .format = format_of(raw)};
 }
 
 void define_rm(CLI::App& command, RawSandboxArguments& raw) {
   add_id(command, raw);
   command.add_option("path", raw.path, "Of a file or directory")->type_name("PATH");
   command.add_flag("-r,--recursive", raw.recursive, "With all that is in it");
+  command.footer(relative_paths);
 }
 
 Parsed parsed_rm(const CLI::App& command, const RawSandboxArguments& raw) {
-  if (!raw.path.starts_with('/')) return mistake(command, "expected an absolute PATH");
-  return RemoveFileOptions{.id = raw.id, .path = raw.path, .recursive = raw.recursive};
+  if (raw.path.empty()) return mistake(command, "expected the PATH of a file");
+  return RemoveFileOptions{.id = raw.id, .path = absolute(raw.path), .recursive = raw.recursive};
 }
 
 void define_url(CLI::App& command, RawSandboxArguments& raw) {
@@ -84,13 +92,16 @@ void define_url(CLI::App& command, RawSandboxArguments& raw) {
              "Seconds until it opens nothing any more [3600]");
   add_json(command, raw);
   command.footer(
-      "Whoever has the URL can use it, for this file alone, until it expires or the sandbox ends.");
+      std::string(
+          "Whoever has the URL can use it, for this file alone, until it expires or the sandbox\n"
+          "ends. ") +
+      relative_paths);
 }
 
 Parsed parsed_url(const CLI::App& command, const RawSandboxArguments& raw) {
-  if (!raw.path.starts_with('/')) return mistake(command, "expected an absolute PATH");
+  if (raw.path.empty()) return mistake(command, "expected the PATH of a file");
   return FileUrlOptions{.id = raw.id,
-                        .path = raw.path,
+                        .path = absolute(raw.path),
                         .writes = raw.writes,
                         .expires_seconds = given(command, "--expires", raw.seconds),
                         .format = format_of(raw)};
@@ -103,12 +114,10 @@ void define_watch(CLI::App& command, RawSandboxArguments& raw) {
   add_json(command, raw);
 }
 
-Parsed parsed_watch(const CLI::App& command, const RawSandboxArguments& raw) {
-  if (!raw.path.empty() && !raw.path.starts_with('/')) {
-    return mistake(command, "expected an absolute PATH");
-  }
+Parsed parsed_watch(const CLI::App& /*command*/, const RawSandboxArguments& raw) {
+  const std::string path = raw.path.empty() ? "" : absolute(raw.path);
   return WatchOptions{
-      .id = raw.id, .path = raw.path, .recursive = raw.recursive, .format = format_of(raw)};
+      .id = raw.id, .path = path, .recursive = raw.recursive, .format = format_of(raw)};
 }
 
 }  // namespace server::client

@@ -39,6 +39,11 @@ std::string shown_time(const runtime::json::Value& object, std::string_view name
   return time;
 }
 
+std::string shown_moment(const runtime::json::Value& object, std::string_view name) {
+  const std::string time = shown_time(object, name);
+  return time == "-" ? time : time + " UTC";
+}
+
 const runtime::json::Array* array_in(const runtime::json::Value& object, std::string_view name) {
   const runtime::json::Value* const array = runtime::json::member(object, name);
   return array == nullptr ? nullptr : array->as_array();

@@ -18,6 +18,8 @@ void write_texts(runtime::json::Writer& writer, const NamedTexts& texts);
 std::string shown(const runtime::json::Value& object, std::string_view name);
 // The same of a time: "2026-11-21 20:16:00" of "2026-11-21T20:16:00.123Z"; all times are UTC.
 std::string shown_time(const runtime::json::Value& object, std::string_view name);
+// The same with "UTC" behind it, where no title says so.
+std::string shown_moment(const runtime::json::Value& object, std::string_view name);
 // An array among the members of an object; null: there is none of that name.
 const runtime::json::Array* array_in(const runtime::json::Value& object, std::string_view name);
 // The exit status after a server has said no, of which is told.

@@ -43,6 +43,7 @@ struct RawSandboxArguments {
   std::string signal = "TERM";
   bool json = false;
   bool background = false;
+  bool no_stdin = false;
   bool recursive = false;
   bool writes = false;
   bool follow = false;

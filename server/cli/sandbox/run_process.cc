@@ -160,7 +160,7 @@ std::string request_of(const ExecOptions& options, Input input, Encoding encodin
 
 int exec(ServerClient& client, const ExecOptions& options) {
   if (options.background) return begin_in_background(client, options);
-  auto first_input = begin_input();
+  auto first_input = options.reads_input ? begin_input() : std::nullopt;
   const auto input = first_input ? Input::stays_open : Input::none;
   const bool is_json = options.format == Format::json;
   OutputPipes pipes(client.signals());

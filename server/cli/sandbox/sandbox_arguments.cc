@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <csignal>
 
-#include "jail/egress.h"
 #include "runtime/json/writer.h"
 #include "runtime/service/list_queries.h"
 #include "runtime/service/sandbox_queries.h"
@@ -105,15 +104,6 @@ void define_create(CLI::App& command, RawSandboxArguments& raw) {
   add_json(command, raw);
 }
 
-std::optional<Finished> check_allow(const RawSandboxArguments& raw) {
-  for (const std::string& rule : raw.allow) {
-    if (const auto checked = jail::check_egress_rule(rule); !checked) {
-      return usage("--allow " + rule + ": " + checked.error().doing);
-    }
-  }
-  return std::nullopt;
-}
-
 Parsed parsed_create(const CLI::App& command, const RawSandboxArguments& raw) {
   CreateOptions options;
   options.name = raw.name;
@@ -128,7 +118,7 @@ Parsed parsed_create(const CLI::App& command, const RawSandboxArguments& raw) {
   options.idle_seconds = given(command, "--idle", raw.idle);
   options.on_timeout = raw.on_timeout;
   options.auto_resume = !raw.no_auto_resume;
-  if (auto wrong = check_allow(raw)) return *wrong;
+  if (auto wrong = check_allow(raw.allow)) return *wrong;
   options.allow = raw.allow;
   if (auto wrong = parse_secrets(raw, options.secrets)) return *wrong;
   options.format = format_of(raw);
@@ -172,6 +162,8 @@ void define_exec(CLI::App& command, RawSandboxArguments& raw) {
       ->transform(number_of(*runtime::find_field(runtime::process_fields(), "timeout_seconds"), {},
                             Unit::time));
   command.add_flag("--background", raw.background, "Print its pid and leave it running");
+  command.add_flag("-n,--no-stdin", raw.no_stdin,
+                   "Leave standard input alone; the command has none");
   command.add_flag("--json", raw.json, "Print how it ended, and its output, as JSON");
   command.footer(
       "The command follows after --. Standard input, output and error\n"
@@ -186,6 +178,7 @@ Parsed parsed_exec(const CLI::App& command, const RawSandboxArguments& raw) {
   options.working_directory = raw.working_directory;
   if (command.count("--timeout") > 0) options.timeout_seconds = raw.timeout;
   options.background = raw.background;
+  options.reads_input = !raw.no_stdin;
   options.format = format_of(raw);
   return options;
 }
@@ -314,7 +307,7 @@ Parsed parsed_change(const CLI::App& command, const RawSandboxArguments& raw) {
   if (raw.no_network && !raw.allow.empty()) {
     return mistake(command, "expected one of --allow and --no-network");
   }
-  if (auto wrong = check_allow(raw)) return *wrong;
+  if (auto wrong = check_allow(raw.allow)) return *wrong;
   ChangeOptions options;
   options.id = raw.id;
   if (raw.no_network || !raw.allow.empty()) options.allow = raw.allow;

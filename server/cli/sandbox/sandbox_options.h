@@ -54,6 +54,7 @@ struct ExecOptions {
   std::string working_directory;
   std::optional<double> timeout_seconds;
   bool background = false;
+  bool reads_input = true;  // standard input, which is passed on
   Format format = Format::text;
 };
 

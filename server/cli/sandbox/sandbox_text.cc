@@ -89,7 +89,7 @@ std::string metadata_text(const json::Value& sandbox) {
   const json::Value* const metadata = json::member(sandbox, "metadata");
   const json::Object* const members = metadata == nullptr ? nullptr : metadata->as_object();
   std::string text;
-  if (members == nullptr) return text;
+  if (members == nullptr || members->empty()) return "-";
   for (const auto& [name, value] : *members) {
     if (!text.empty()) text += ", ";
     text += plain_line(name, max_characters) + "=" + shown(*metadata, name);
@@ -257,10 +257,10 @@ std::string sandbox_text(const json::Value& sandbox) {
   add("template", shown(sandbox, "template"));
   add("metadata", metadata_text(sandbox));
   add("working directory", shown(sandbox, "working_directory"));
-  add("created", shown_time(sandbox, "created_at"));
-  add("ends", shown_time(sandbox, "ends_at"));
-  if (has_ended(sandbox)) add("ended", shown_time(sandbox, "ended_at"));
-  if (const std::string paused = shown_time(sandbox, "paused_at"); paused != "-") {
+  add("created", shown_moment(sandbox, "created_at"));
+  add("ends", shown_moment(sandbox, "ends_at"));
+  if (has_ended(sandbox)) add("ended", shown_moment(sandbox, "ended_at"));
+  if (const std::string paused = shown_moment(sandbox, "paused_at"); paused != "-") {
     add("paused", paused);
   }
   add("idle seconds", shown(sandbox, "idle_seconds"));

@@ -78,6 +78,8 @@ std::string line_of(const std::vector<std::string>& cells, const Widths& widths)
     line += cell;
     if (i + 1 < widths.size()) line.append(widths[i] - width_of(cell) + gap, ' ');
   }
+  // The last cells may be empty.
+  line.erase(line.find_last_not_of(' ') + 1);
   return line + "\n";
 }
 

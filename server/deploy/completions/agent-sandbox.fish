@@ -50,6 +50,9 @@ complete -c agent-sandbox -n $seen -F
 complete -c agent-sandbox -n $seen -s c -x -d 'The program itself'
 complete -c agent-sandbox -n $seen -s t -l tty -d 'Give the program a terminal'
 complete -c agent-sandbox -n $seen -s i -l interactive -d 'Pass standard input on, as always'
+complete -c agent-sandbox -n $seen -s n -l no-stdin -d 'Leave standard input alone'
+complete -c agent-sandbox -n $seen -l processes -x -d 'Processes and threads at once'
+complete -c agent-sandbox -n $seen -l disk -x -d 'For /workspace and /tmp, each, in MB'
 complete -c agent-sandbox -n $seen -l language -xa 'python bash javascript typescript' -d 'Of the program'
 complete -c agent-sandbox -n $seen -s e -l env -x -d 'A variable for the program'
 complete -c agent-sandbox -n $seen -l allow -x -d 'Let it reach HOST:PORT'
@@ -173,6 +176,7 @@ complete -c agent-sandbox -n $seen -l state -xa 'running paused ended' -d 'Only 
 
 set -l seen '__fish_seen_subcommand_from sandbox; and __fish_seen_subcommand_from exec'
 complete -c agent-sandbox -n $seen -l background -d 'Leave it running'
+complete -c agent-sandbox -n $seen -s n -l no-stdin -d 'Leave standard input alone'
 
 set -l seen '__fish_seen_subcommand_from sandbox; and __fish_seen_subcommand_from cp rm watch'
 complete -c agent-sandbox -n $seen -l recursive -s r -d 'With all that is in it'

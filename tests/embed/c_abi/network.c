@@ -86,6 +86,81 @@ static void check_decisions(jail_egress *egress) {
   CHECK(allowed == 1 && refused == 1);
 }
 
+static jail_jail *living_jail(const jail_launcher *launcher) {
+  static const char *const none[] = {NULL};
+  jail_spec *spec = python_spec("");
+  jail_jail *jail = NULL;
+  SUCCEEDS(jail_spec_set_living(spec, &error));
+  SUCCEEDS(jail_spec_set_argv(spec, none, &error));
+  SUCCEEDS(jail_spec_set_network_loopback(spec, &error));
+  SUCCEEDS(jail_launcher_launch(launcher, spec, &jail, &error));
+  jail_spec_destroy(spec);
+  SUCCEEDS(jail_jail_wait(jail, JAIL_PHASE_READY, patience_ms, NULL, &error));
+  SUCCEEDS(jail_jail_start(jail, NULL, &error));
+  return jail;
+}
+
+static int listener_in(const jail_jail *jail) {
+  const struct sockaddr_in address = {.sin_family = AF_INET,
+                                      .sin_port = htons(3128),
+                                      .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+  int request = -1, inside = -1;
+  SUCCEEDS(jail_jail_request_socket(jail, 0, &request, &error));
+  struct pollfd answer = {.fd = request, .events = POLLIN};
+  CHECK(poll(&answer, 1, patience_ms) == 1);
+  SUCCEEDS(jail_take_socket(request, &inside, &error));
+  close(request);
+  CHECK(bind(inside, (const struct sockaddr *)&address, sizeof address) == 0);
+  CHECK(listen(inside, 8) == 0);
+  return inside;
+}
+
+static void ask_in(const jail_jail *jail, unsigned short port, const char *prints) {
+  char text[8];
+  const char *const argv[] = {"/usr/bin/python3", "-c", asks, text, NULL};
+  jail_process *process = NULL;
+  jail_output *output = NULL;
+  snprintf(text, sizeof text, "%u", (unsigned)port);
+  SUCCEEDS(jail_jail_spawn(jail, argv, NULL, NULL, &process, &error));
+  SUCCEEDS(jail_process_communicate(process, NULL, 0, 0, &output, &error));
+  CHECK(strcmp(jail_output_out(output, NULL), prints) == 0);
+  jail_output_destroy(output);
+  jail_process_destroy(process);
+}
+
+// A way out of a jail that lives, whose rules change.
+static void check_serving(unsigned short first, unsigned short second) {
+  char rule[32];
+  const char *rules[] = {rule, NULL};
+  jail_launcher *launcher = NULL;
+  jail_egress *egress = NULL;
+  int served = -1, holds = 0;
+  SUCCEEDS(jail_launcher_start(NULL, &launcher, &error));
+  SUCCEEDS(jail_egress_start(NULL, &egress, &error));
+  jail_jail *jail = living_jail(launcher);
+  const int listener = listener_in(jail);
+  snprintf(rule, sizeof rule, "127.0.0.1:%u", (unsigned)first);
+  REFUSES("listener", jail_egress_serve(egress, -1, rules, "a jail", &served, &error));
+  SUCCEEDS(jail_egress_serve(egress, listener, rules, "a jail", &served, &error));
+  close(listener);
+  ask_in(jail, first, "200\n");
+  ask_in(jail, second, "403\n");
+  snprintf(rule, sizeof rule, "127.0.0.1:%u", (unsigned)second);
+  SUCCEEDS(jail_egress_request_change(served, rules, &error));
+  while (holds == 0) {
+    struct pollfd answer = {.fd = served, .events = POLLIN};
+    if (poll(&answer, 1, patience_ms) != 1) break;
+    SUCCEEDS(jail_egress_take_change(served, &holds, &error));
+  }
+  CHECK(holds == 1);
+  ask_in(jail, first, "403\n");
+  ask_in(jail, second, "200\n");
+  close(served);
+  jail_jail_destroy(jail);
+  jail_egress_destroy(egress);
+  jail_launcher_destroy(launcher);
+}
+
 void check_network(void) {
   unsigned short allowed = 0, forbidden = 0;
   const int first = listening(&allowed);
@@ -110,6 +185,7 @@ void check_network(void) {
   run(launcher, spec, "200\n403\n");
   jail_launcher_destroy(launcher);
   jail_spec_destroy(spec);
+  check_serving(allowed, forbidden);
   close(first);
   close(second);
 }

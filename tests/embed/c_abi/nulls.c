@@ -208,6 +208,8 @@ static void check_egress(void) {
   const jail_egress_address half = {.name = "a", .address = NULL};
   jail_egress_options options = {.size = sizeof options, .address_count = 1};
   jail_egress_decision decision = {.size = sizeof decision};
+  const char *const no_rules[] = {NULL};
+  int number = 0;
   jail_egress *egress = NULL;
   jail_egress_decisions *decisions = NULL;
   REFUSES("rule is NULL", jail_egress_check_rule(NULL, &error));
@@ -216,6 +218,9 @@ static void check_egress(void) {
   options.addresses = &half;
   REFUSES("a NULL in it", jail_egress_start(&options, &egress, &error));
   REFUSES("egress is NULL", jail_egress_take(NULL, &decisions, &error));
+  REFUSES("egress is NULL", jail_egress_serve(NULL, 0, no_rules, NULL, &number, &error));
+  REFUSES("rules is NULL", jail_egress_request_change(-1, NULL, &error));
+  REFUSES("holds is NULL", jail_egress_take_change(-1, NULL, &error));
   REFUSES("decisions is NULL", jail_egress_decisions_at(NULL, 0, &decision, &error));
   CHECK(jail_egress_decisions_count(NULL) == 0);
   CHECK(jail_egress_event_fd(NULL) == -1);

@@ -120,7 +120,7 @@ TEST(EgressRules, NotValid) {
   for (int i = 0; i < 52; ++i) name += "aaaa.";
   const std::pair<std::string, const char*> table[] = {
       {"", "not HOST:PORT"},
-      {"pypi.org", "a port is missing"},
+      {"pypi.org", "a port is missing; write pypi.org:443"},
       {"pypi.org:", "not HOST:PORT"},
       {":443", "not HOST:PORT"},
       {"pypi.org:0", "from 1 to 65535"},
@@ -170,7 +170,7 @@ TEST(EgressRules, NotValid) {
       {"[10.0.0.1]:443", "not HOST:PORT"},
       {"[::1:443", "not HOST:PORT"},
       {"[::1]443", "not HOST:PORT"},
-      {"[::1]", "a port is missing"},
+      {"[::1]", "a port is missing; write [::1]:443"},
       {"::1:443", "not HOST:PORT"},
       {"*.10.0.0.0/8:80", "is no address or network"}};
   for (const auto& [rule, expected] : table) {

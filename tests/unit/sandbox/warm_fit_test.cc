@@ -42,6 +42,15 @@ TEST(WarmFit, AProgramAloneIsLeasedAJail) {
   EXPECT_EQ(warm_fit(python, request, 5s), WarmFit::lease);
 }
 
+TEST(WarmFit, LimitsOfItsOwnNeedAJailOfItsOwn) {
+  RunRequest request = program(Language::python);
+  request.max_processes = 8;
+  EXPECT_EQ(warm_fit(python, request, 5s), WarmFit::cold);
+  request = program(Language::python);
+  request.disk_limit_mb = 128;
+  EXPECT_EQ(warm_fit(python, request, 5s), WarmFit::cold);
+}
+
 TEST(WarmFit, ArgumentsNeedAForkOfTheirOwn) {
   RunRequest request = program(Language::python);
   request.args = {"a"};

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "server/cli/option_words.h"
+
 namespace server {
 namespace {
 
@@ -73,8 +75,9 @@ TEST(Arguments, AServerTakesNothingThatIsAboutAJailOnThisHost) {
   EXPECT_EQ(exec_of({"exec", "-c", "x"}).server, "");
   EXPECT_THAT(finished_of({"exec", "-c", "x", "--server", ""}).error, HasSubstr("expected a URL"));
   const std::vector<std::string> cases[] = {
-      {"--jail", "a"}, {"--explain"},        {"--cgroup", "none"}, {"--user", "me"},
-      {"--tty"},       {"--require-cgroup"}, {"--rootfs", "host"}};
+      {"--jail", "a"},      {"--explain"},   {"--cgroup", "none"},
+      {"--user", "me"},     {"--tty"},       {"--require-cgroup"},
+      {"--rootfs", "host"}, {"--disk", "8"}, {"--processes", "8"}};
   for (const auto& words : cases) {
     std::vector<std::string> args = {"exec", "-c", "x", "--server", "http://a:1"};
     args.insert(args.end(), words.begin(), words.end());
@@ -95,6 +98,24 @@ TEST(Arguments, FilesAndArtifactsArePartedAtTheLastColon) {
   ASSERT_EQ(options.artifacts.wanted.size(), 1u);
   EXPECT_EQ(options.artifacts.wanted[0].glob, "*:x");
   EXPECT_EQ(options.artifacts.wanted[0].directory, "out");
+}
+
+TEST(Arguments, ADirectoryMayBeTypedWithASlash) {
+  const ExecOptions options =
+      exec_of({"exec", "--file", "a/dir/", "--file", "lib/:x/", "--file", ".", "p.py"});
+  ASSERT_EQ(options.program.files.size(), 3u);
+  EXPECT_EQ(options.program.files[0].destination, "dir");
+  EXPECT_EQ(options.program.files[1].destination, "x");
+  EXPECT_EQ(options.program.files[2].destination, ".");
+}
+
+TEST(Arguments, ExecTakesLimitsAndLeavesStandardInputAlone) {
+  ExecOptions options = exec_of({"exec", "p.py"});
+  EXPECT_TRUE(options.reads_input && !options.max_processes && !options.disk_limit_mb);
+  options = exec_of({"exec", "-n", "--processes", "8", "--disk", "1g", "p.py"});
+  EXPECT_FALSE(options.reads_input);
+  EXPECT_EQ(options.max_processes, 8u);
+  EXPECT_EQ(options.disk_limit_mb, 1024u);
 }
 
 TEST(Arguments, WhatLooksLikeAnOptionCanBeCodeAndTheDashIsAFile) {
@@ -167,13 +188,20 @@ TEST(Arguments, MistakesAreUsageErrorsThatNameTheWord) {
        "--env \"A B=1\": expected NAME=VALUE, or NAME, without"},
       {{"exec", "-c", "x", "--allow", "https://example.org/a"}, "write example.org:443"},
       {{"exec", "-c", "x", "--allow", "http://example.org"}, "write example.org:80"},
+      {{"exec", "-c", "x", "--allow", "pypi.org"},
+       "--allow pypi.org: a port is missing; write pypi.org:443\n"},
       {{"exec", "-c", "x", "--allow", "https://example.org:8443/"}, "write example.org:8443"},
       {{"exec", "-c", "x", "--env", "=b"}, "--env"},
       {{"exec", "-c", "x", "--file", ":x"}, "SRC:DEST"},
-      {{"exec", "-c", "x", "--file", "dir/"}, "SRC:DEST"},
+      {{"exec", "-c", "x", "--file", "a:"}, "SRC:DEST"},
+      {{"exec", "-c", "x", "--processes", "0"}, "--processes: expected an integer 1 .. "},
+      {{"exec", "-c", "x", "--disk", "2g"}, "--disk: expected an integer 1 .. 1024 in MB"},
+      {{"exec", "-n", "-"}, "--no-stdin: the program itself comes by standard input"},
+      {{"exec", "-n", "-t", "a.py"}, "--tty and --no-stdin exclude each other"},
+      {{"exec", "-ni", "a.py"}, "--interactive and --no-stdin exclude each other"},
       {{"exec", "-c", "x", "--artifact", "*.png"}, "GLOB:DIR"},
       {{"exec", "-c", "x", "--artifact", "*.png:"}, "GLOB:DIR"},
-      {{"exec", "-c", "x", "--artifact", "/etc/*:."}, "relative"},
+      {{"exec", "-c", "x", "--artifact", "/etc/*:."}, "leave the / out"},
       {{"exec", "-c", "x", "--json", "--explain"}, "--json and --explain exclude each other"},
       {{"serve", "extra"}, "extra"},
       {{"mcp", "extra"}, "extra"},
@@ -238,6 +266,14 @@ TEST(Arguments, AProgramHasAsManyArgumentsAsARequestMayHave) {
   EXPECT_THAT(finished_of(variables).error, HasSubstr("--env: expected a map of at most 256"));
   for (int count = 0; count < 65; ++count) globs.insert(globs.end(), {"--artifact", "*:d"});
   EXPECT_THAT(finished_of(globs).error, HasSubstr("--artifact: expected a list of at most 64"));
+}
+
+TEST(OptionWords, AFieldIsNamedByItsOption) {
+  EXPECT_EQ(in_options("files: expected at most 64 files"), "--file: expected at most 64 files");
+  EXPECT_EQ(in_options("the operator's text"), "the operator's text");
+  EXPECT_EQ(in_options_for_server("memory_limit_mb: expected an integer 32 .. 2048"),
+            "--memory: the server expects an integer 32 .. 2048");
+  EXPECT_EQ(in_options_for_server("code: expected a string"), "code: expected a string");
 }
 
 TEST(Arguments, HelpAndVersionSucceed) {

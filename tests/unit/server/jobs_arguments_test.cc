@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "server/cli/jobs/job_ids.h"
 #include "server/cli/jobs/job_output.h"
 
 namespace server::client {
@@ -79,6 +80,16 @@ TEST(JobsArguments, MistakesAreNamed) {
     ASSERT_NE(finished, nullptr) << expected;
     EXPECT_EQ(finished->exit_code, 2);
     EXPECT_THAT(finished->error, HasSubstr(expected));
+  }
+}
+
+TEST(JobIds, TheirBeginningIsLowerHexOfSixCharacters) {
+  for (const char* word : {"a49a5d", "079883d4-bf9", "079883d4-bf94-4e79-9c44-16b49cd28ed"}) {
+    EXPECT_TRUE(may_begin_id(word)) << word;
+  }
+  for (const char* word :
+       {"", "a49a5", "-a49a5d", "A49A5D", "a49a5g", "079883d4-bf94-4e79-9c44-16b49cd28edd"}) {
+    EXPECT_FALSE(may_begin_id(word)) << word;
   }
 }
 

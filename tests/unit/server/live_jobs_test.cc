@@ -68,6 +68,30 @@ TEST_F(LiveJobsTest, AJobIsItsOwnersAlone) {
   EXPECT_NE(jobs_.watch(execution_.id, std::nullopt, watcher_), nullptr);
 }
 
+TEST_F(LiveJobsTest, ASignalIsForTheProgramOfItsOwner) {
+  using Signalled = LiveJobs::Signalled;
+  RunOptions options;
+  EXPECT_EQ(jobs_.signal(execution_.id, owner_, 2), Signalled::unknown);
+  {
+    LiveJob job(jobs_, identity());
+    EXPECT_EQ(jobs_.signal(execution_.id, owner_, 2), Signalled::no_program);
+    job.listen_to(options);
+    EXPECT_EQ(jobs_.signal(execution_.id, "another", 2), Signalled::unknown);
+    EXPECT_EQ(jobs_.signal(execution_.id, owner_, 2), Signalled::sent);
+    EXPECT_EQ(jobs_.signal(execution_.id, std::nullopt, 15), Signalled::sent);
+  }
+  EXPECT_EQ(jobs_.signal(execution_.id, owner_, 2), Signalled::unknown);
+  EXPECT_THAT(options.signals->take(), ElementsAre(2, 15));
+}
+
+TEST_F(LiveJobsTest, SignalsThatWaitAreBounded) {
+  RunOptions options;
+  LiveJob job(jobs_, identity());
+  job.listen_to(options);
+  for (int i = 0; i < 1000; ++i) jobs_.signal(execution_.id, owner_, 2);
+  EXPECT_LE(options.signals->take().size(), 64u);
+}
+
 TEST_F(LiveJobsTest, ATaskStartsWithItsFirstStep) {
   agent::TaskOptions options;
   LiveJob job(jobs_, identity());

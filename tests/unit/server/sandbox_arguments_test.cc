@@ -197,6 +197,19 @@ TEST(SandboxArguments, ASandboxMayBeCalledAsASubcommandIs) {
   EXPECT_THAT(parsed_as<DeleteOptions>({"delete", "exec", "get"}).ids, ElementsAre("exec", "get"));
 }
 
+TEST(SandboxArguments, ARelativePathBeginsInTheWorkspace) {
+  EXPECT_EQ(parsed_as<CopyOptions>({"cp", "a", "box:b/c"}).inside, "/workspace/b/c");
+  EXPECT_EQ(parsed_as<CopyOptions>({"cp", "box:./b", "-"}).inside, "/workspace/b");
+  EXPECT_EQ(parsed_as<CopyOptions>({"cp", "-r", "box:.", "x"}).inside, "/workspace");
+  EXPECT_EQ(parsed_as<CopyOptions>({"cp", "box:/tmp/b", "-"}).inside, "/tmp/b");
+  EXPECT_EQ(parsed_as<ListFilesOptions>({"ls", "box", "src"}).path, "/workspace/src");
+  EXPECT_EQ(parsed_as<ListFilesOptions>({"ls", "box"}).path, "");
+  EXPECT_EQ(parsed_as<RemoveFileOptions>({"rm", "box", "a"}).path, "/workspace/a");
+  EXPECT_EQ(parsed_as<FileUrlOptions>({"url", "box", "src/main.py"}).path,
+            "/workspace/src/main.py");
+  EXPECT_EQ(parsed_as<WatchOptions>({"watch", "box", "a"}).path, "/workspace/a");
+}
+
 TEST(SandboxArguments, SignalsByNameAndNumber) {
   EXPECT_EQ(parsed_as<KillOptions>({"kill", "box", "7"}).signal, SIGTERM);
   EXPECT_EQ(parsed_as<KillOptions>({"kill", "box", "7", "--signal", "KILL"}).signal, SIGKILL);
@@ -242,12 +255,9 @@ TEST(SandboxArguments, MistakesAreUsageErrorsThatNameTheWord) {
       {{"cp"}, "SRC and DST"},
       {{"cp", "a", "b"}, "one of SRC and DST"},
       {{"cp", "x:/a", "y:/b"}, "one of SRC and DST"},
-      {{"cp", "a", "box:b"}, "absolute path after box:"},
-      {{"ls", "box", "tmp"}, "absolute"},
-      {{"rm", "box"}, "absolute"},
-      {{"watch", "box", "a"}, "absolute"},
-      {{"url", "box"}, "absolute"},
-      {{"url", "box", "a"}, "absolute"},
+      {{"cp", "a", "box:"}, "expected a path after box:"},
+      {{"rm", "box"}, "expected the PATH of a file"},
+      {{"url", "box"}, "expected the PATH of a file"},
       {{"url", "box", "/a", "--expires", "604801"}, "--expires"},
       {{"logs", "box", "7", "-f", "--tail", "3"}, "no PID"},
       {{"logs", "box", "--tail", "10001"}, "--tail"},

@@ -246,8 +246,9 @@ TEST(SandboxText, AnEndedOneSaysWhy) {
           "limits":{"memory_mb":64,"processes":8,"disk_mb":4}})"));
   EXPECT_THAT(text, HasSubstr("state: idle\ncause: it was of no use\n"));
   EXPECT_THAT(text, HasSubstr("metadata: a=b\n"));
+  EXPECT_THAT(sandbox_text(value_of("{}")), HasSubstr("metadata: -\n"));
   EXPECT_THAT(text, HasSubstr("network: x:1, y:2\n"));
-  EXPECT_THAT(text, HasSubstr("ended: 2026-11-25 17:00:00\n"));
+  EXPECT_THAT(text, HasSubstr("ended: 2026-11-25 17:00:00 UTC\n"));
   EXPECT_THAT(text, HasSubstr("limits: 64 MB of memory, 8 processes, 4 MB of disk\n"));
 }
 
