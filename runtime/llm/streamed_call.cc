@@ -88,8 +88,8 @@ class StreamedCall {
 
 void StreamedCall::set_connection() {
   set(CURLOPT_NOSIGNAL, 1L);
-  // Without CURLOPT_QUICK_EXIT a call that is abandoned waits for its look-up, so whoever bounds the
-  // number of calls has bounded that of look-ups, each of which is a thread.
+  // Without CURLOPT_QUICK_EXIT a call that is abandoned waits for its look-up, so whoever bounds
+  // the number of calls has bounded that of look-ups, each of which is a thread.
   set(CURLOPT_OPENSOCKETFUNCTION, &StreamedCall::open_socket);
   set(CURLOPT_OPENSOCKETDATA, this);
   set(CURLOPT_PREREQFUNCTION, &StreamedCall::on_ready);

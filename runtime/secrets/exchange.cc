@@ -207,11 +207,11 @@ void Exchange::pass_on() {
   request.method = request_.method;
   request.origin = "https://" + grant_.destination;
   request.target = request_.path;
-  for (auto& [name, value] : request_.headers) {
+  for (auto& field : request_.headers) {
     const bool is_ours =
         std::any_of(grant_.headers.begin(), grant_.headers.end(),
-                    [&name](const auto& own) { return is_same_header(own.first, name); });
-    if (!is_ours) request.headers.emplace_back(std::move(name), std::move(value));
+                    [&field](const auto& own) { return is_same_header(own.first, field.first); });
+    if (!is_ours) request.headers.push_back(std::move(field));
   }
   for (const auto& [name, value] : grant_.headers) {
     request.headers.emplace_back(name, value.reveal());
