@@ -123,6 +123,9 @@ struct Config {
   // Whether requests may ask for egress, and the rules (jail/egress.h) within which they must stay.
   bool network_enabled = false;
   std::vector<std::string> network_allow;
+  // The file of the certificate authorities, in PEM, that are trusted in place of the system's when
+  // secrets are added to requests of sandboxes; empty: the system's.
+  std::string sandbox_secrets_ca_file;
   // The allowed destinations of webhooks (runtime/service/webhook_destinations.h); empty: there are
   // no webhooks.
   std::vector<std::string> webhooks_allow;

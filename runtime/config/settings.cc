@@ -28,19 +28,19 @@ std::optional<Number> number_in(std::string_view text, Number low, Number high) 
   return value;
 }
 
+Apply absolute_path(std::string Config::*field) {
+  return [=](Config& config, std::string_view text) {
+    config.*field = text;
+    return text.starts_with('/') && text.size() > 1;
+  };
+}
+
 template <class Field>
 Apply integer(Field Config::*field, Field low, Field high) {
   return [=](Config& config, std::string_view text) {
     const auto value = number_in<Field>(text, low, high);
     if (value) config.*field = *value;
     return value.has_value();
-  };
-}
-
-Apply absolute_path(std::string Config::*field) {
-  return [=](Config& config, std::string_view text) {
-    config.*field = text;
-    return text.starts_with('/') && text.size() > 1;
   };
 }
 
@@ -335,11 +335,7 @@ void add_server_settings(std::vector<Setting>& settings) {
         return config.api_max_connections_per_peer.has_value();
       });
   add("API_IDLE_SECONDS", "a number of seconds 1 .. 3600",
-      [](Config& config, std::string_view text) {
-        const auto value = seconds(text, 3600);
-        if (value) config.api_idle = *value;
-        return value && *value >= std::chrono::seconds(1);
-      });
+      from_one_second(&Config::api_idle, 3600));
   add("API_KEY_CONCURRENCY", "an integer 0 .. 65536 (0: no bound)",
       integer<std::uint32_t>(&Config::api_key_concurrency, 0, 65536));
   add("API_KEY_RATE",
@@ -445,6 +441,8 @@ void add_sandbox_settings(std::vector<Setting>& settings) {
       "destinations such as pypi.org:443, *.example.org:443 or 10.0.0.0/8:5432, separated by "
       "commas",
       apply_network_allow);
+  add("SANDBOX_SECRETS_CA_FILE", "an absolute path",
+      absolute_path(&Config::sandbox_secrets_ca_file));
   add("SANDBOX_WEBHOOKS_ALLOW",
       "destinations such as hooks.example.org:443, *.example.org:443 or http://10.0.0.0/8:8080, "
       "separated by commas",

@@ -1,5 +1,6 @@
 // The destinations that a living sandbox may reach, and changes to them.
 #include <errno.h>
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
 
@@ -27,22 +28,22 @@ Error not_in_time(const char* who) {
 
 // Connections of an earlier way out may linger, and a new one does not wait for them. A guest that
 // took the port first keeps it.
-Result<void> listen_for_guests(const Fd& socket) {
+Result<void> listen_for_guests(const Fd& socket, std::uint16_t port, std::string_view what) {
   constexpr int backlog = 128;
   const int on = 1;
   ::setsockopt(socket.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
   sockaddr_in address{};
   address.sin_family = AF_INET;
-  address.sin_port = htons(jail::egress_port);
+  address.sin_port = htons(port);
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
   const bool listens =
       ::bind(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0 &&
       ::listen(socket.get(), backlog) == 0;
   if (listens) return {};
-  const std::string where = "network: port " + std::to_string(jail::egress_port);
+  const std::string where = "network: port " + std::to_string(port);
   if (errno == EADDRINUSE) {
     return Error{ErrorKind::refused,
-                 where + " of the sandbox, where its way out would be, is in use",
+                 where + " of the sandbox, where its " + std::string(what) + " would be, is in use",
                  errno,
                  {}};
   }
@@ -86,7 +87,13 @@ Rules LivingSandbox::network_rules() const {
   return network_rules_;
 }
 
-asio::awaitable<Result<void>> LivingSandbox::set_network(Rules rules) {
+std::vector<SecretName> LivingSandbox::secret_names() const {
+  const std::lock_guard lock(mutex_);
+  return gateway_ == nullptr ? std::vector<SecretName>() : gateway_->names();
+}
+
+asio::awaitable<Result<void>> LivingSandbox::set_network(Rules rules,
+                                                         std::vector<NetworkSecret> secrets) {
   co_await for_its_network_.wait(mutex_, Bell::Time::max(),
                                  [this] { return !std::exchange(has_network_change_, true); });
   const std::shared_ptr<void> turn(nullptr, [self = shared_from_this()](void*) {
@@ -94,10 +101,62 @@ asio::awaitable<Result<void>> LivingSandbox::set_network(Rules rules) {
     self->has_network_change_ = false;
     self->for_its_network_.ring();
   });
-  co_return co_await change_network(rules);
+  co_return co_await change_network(rules, secrets);
 }
 
-asio::awaitable<Result<void>> LivingSandbox::change_network(const Rules& rules) {
+// The port of the gateway is taken first, so that the network changes as a whole or not at all.
+asio::awaitable<Result<void>> LivingSandbox::change_network(
+    const Rules& rules, const std::vector<NetworkSecret>& secrets) {
+  Result<Fd> listener = Fd();
+  if (!secrets.empty()) listener = co_await listen_for_secrets();
+  if (!listener) co_return listener.error();
+  auto changed = co_await change_rules(rules);
+  if (!changed) {
+    const std::lock_guard lock(mutex_);
+    if (network_rules_.empty()) close_gateway_locked();
+    co_return changed;
+  }
+  co_return note_secrets(std::move(*listener), rules, secrets);
+}
+
+// The Fd is not valid where the gateway listens already.
+asio::awaitable<Result<Fd>> LivingSandbox::listen_for_secrets() {
+  if (gateways_ == nullptr) co_return jail::invalid("network: there are no secrets here");
+  {
+    const std::lock_guard lock(mutex_);
+    if (gateway_ != nullptr) co_return Fd();
+  }
+  const auto alarm = co_await alarm_for_a_change(*clock_);
+  auto socket = co_await take_socket(*this, *alarm);
+  if (!socket) co_return socket;
+  if (!socket->valid()) co_return not_in_time("the sandbox");
+  const auto listens = listen_for_guests(*socket, secret_gateway_port, "gateway for secrets");
+  if (!listens) co_return listens.error();
+  ::fcntl(socket->get(), F_SETFL, O_NONBLOCK);
+  co_return socket;
+}
+
+Result<void> LivingSandbox::note_secrets(Fd listener, const Rules& rules,
+                                         const std::vector<NetworkSecret>& secrets) {
+  const std::lock_guard lock(mutex_);
+  if (!jail_ || ending_) return has_ended_error();
+  if (secrets.empty()) {
+    close_gateway_locked();
+    return {};
+  }
+  if (gateway_ == nullptr) {
+    gateway_ = SecretGateway::open(std::move(listener), executor_, gateways_, network_label_);
+  }
+  gateway_->set(rules, secrets);
+  return {};
+}
+
+void LivingSandbox::close_gateway_locked() {
+  if (gateway_ != nullptr) gateway_->close();
+  gateway_.reset();
+}
+
+asio::awaitable<Result<void>> LivingSandbox::change_rules(const Rules& rules) {
   std::shared_ptr<const Fd> way_out;
   {
     const std::lock_guard lock(mutex_);
@@ -126,7 +185,9 @@ asio::awaitable<Result<void>> LivingSandbox::open_way_out(const Rules& rules) {
   const auto socket = co_await take_socket(*this, *alarm);
   if (!socket) co_return socket.error();
   if (!socket->valid()) co_return not_in_time("the sandbox");
-  if (auto listens = listen_for_guests(*socket); !listens) co_return listens;
+  if (auto listens = listen_for_guests(*socket, jail::egress_port, "way out"); !listens) {
+    co_return listens;
+  }
   const auto proxy = egress_();
   if (!proxy) co_return proxy.error();
   auto served = (*proxy)->serve(*socket, rules, network_label_);

@@ -46,12 +46,13 @@ Error LivingSandbox::has_ended_error() {
 }
 
 LivingSandbox::LivingSandbox(asio::any_io_executor executor, LivingJail jail, Times times,
-                             Pausing pausing, News news)
+                             Pausing pausing, News news, std::shared_ptr<SecretGateways> gateways)
     : executor_(std::move(executor)),
       alarm_(Alarm::create(executor_, *clock_, Cancel())),
       on_given_up_(std::move(jail.on_given_up)),
       egress_(std::move(jail.egress)),
       network_label_(jail.network.label),
+      gateways_(std::move(gateways)),
       times_(times),
       pausing_(pausing),
       news_(std::move(news)),
@@ -61,18 +62,20 @@ LivingSandbox::LivingSandbox(asio::any_io_executor executor, LivingJail jail, Ti
   set_end(began_ + times.lifetime);
 }
 
-asio::awaitable<Result<std::shared_ptr<LivingSandbox>>> LivingSandbox::start(LivingJail jail,
-                                                                             Times times,
-                                                                             Pausing pausing,
-                                                                             News news) {
+asio::awaitable<Result<std::shared_ptr<LivingSandbox>>> LivingSandbox::start(
+    LivingJail jail, Times times, Pausing pausing, News news, Secrets secrets) {
   std::vector<std::string> rules = jail.network.rules;
   const auto launcher = jail.launcher;
-  const std::shared_ptr<LivingSandbox> self(new LivingSandbox(
-      co_await asio::this_coro::executor, std::move(jail), times, pausing, std::move(news)));
+  const std::shared_ptr<LivingSandbox> self(
+      new LivingSandbox(co_await asio::this_coro::executor, std::move(jail), times, pausing,
+                        std::move(news), std::move(secrets.gateways)));
   auto begun = co_await self->begin(*launcher);
-  if (begun && !rules.empty()) begun = co_await self->set_network(std::move(rules));
+  if (begun && !rules.empty()) {
+    begun = co_await self->set_network(std::move(rules), std::move(secrets.secrets));
+  }
   if (!begun) {
     self->way_out_.reset();
+    self->close_gateway_locked();
     self->jail_.reset();
     self->on_given_up_();
     co_return begun.error();
@@ -121,6 +124,11 @@ asio::awaitable<void> LivingSandbox::drive(std::shared_ptr<LivingSandbox> self) 
       co_await self->alarm_->wait();
     }
   }
+  {
+    // Another jail may have its network soon.
+    const std::lock_guard lock(self->mutex_);
+    self->close_gateway_locked();
+  }
   co_await self->see_processes_end();
   Ending ending;
   {
@@ -130,6 +138,7 @@ asio::awaitable<void> LivingSandbox::drive(std::shared_ptr<LivingSandbox> self) 
     ending.at = std::chrono::system_clock::now();
     self->jail_.reset();
     self->way_out_.reset();
+    self->close_gateway_locked();  // a change that was under way may have opened one
     self->latest_output_ = self->latest_output();
     for (const auto& process : self->processes_) process->close_output();
     self->processes_.clear();

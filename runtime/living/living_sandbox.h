@@ -26,6 +26,7 @@
 #include "runtime/sandbox/alarm.h"
 #include "runtime/sandbox/living_request.h"
 #include "runtime/sandbox/time_source.h"
+#include "runtime/secrets/secret_gateway.h"
 
 namespace runtime {
 
@@ -63,11 +64,15 @@ class LivingSandbox : public std::enable_shared_from_this<LivingSandbox> {
     std::function<void()> on_resumed = {};
   };
 
+  // Secrets that the gateway of the sandbox adds to requests that leave it.
+  struct Secrets {
+    std::vector<NetworkSecret> secrets = {};             // each within the rules of its network
+    std::shared_ptr<SecretGateways> gateways = nullptr;  // null: it can never have any
+  };
+
   // Waits until the jail is ready. Errors: as jail::Jail::advance() and start(), and timed_out.
-  static boost::asio::awaitable<jail::Result<std::shared_ptr<LivingSandbox>>> start(LivingJail jail,
-                                                                                    Times times,
-                                                                                    Pausing pausing,
-                                                                                    News news);
+  static boost::asio::awaitable<jail::Result<std::shared_ptr<LivingSandbox>>> start(
+      LivingJail jail, Times times, Pausing pausing, News news, Secrets secrets = no_secrets());
 
   LivingSandbox(const LivingSandbox&) = delete;
   LivingSandbox& operator=(const LivingSandbox&) = delete;
@@ -145,7 +150,12 @@ class LivingSandbox : public std::enable_shared_from_this<LivingSandbox> {
   // proxy. One change after the other. Errors: invalid (names the rule, or there is no egress);
   // refused (a process inside has the port of the proxy); closed (it has ended); timed_out, after
   // which it can reach nothing; exhausted, kernel.
-  boost::asio::awaitable<jail::Result<void>> set_network(std::vector<std::string> rules);
+  // `secrets`, each of which a rule must allow, take the place of the earlier ones, whose requests
+  // are cut. Processes that start later have the variable by which programs find the gateway.
+  boost::asio::awaitable<jail::Result<void>> set_network(std::vector<std::string> rules,
+                                                         std::vector<NetworkSecret> secrets = {});
+  // The secrets that its gateway has, by their names alone.
+  std::vector<SecretName> secret_names() const;
 
   // The calendar time of its start.
   std::chrono::system_clock::time_point began_at() const noexcept { return began_at_; }
@@ -188,11 +198,18 @@ class LivingSandbox : public std::enable_shared_from_this<LivingSandbox> {
 
  private:
   LivingSandbox(boost::asio::any_io_executor executor, LivingJail jail, Times times,
-                Pausing pausing, News news);
+                Pausing pausing, News news, std::shared_ptr<SecretGateways> gateways);
 
+  static Secrets no_secrets() { return {}; }
   static boost::asio::awaitable<void> drive(std::shared_ptr<LivingSandbox> self);
   boost::asio::awaitable<jail::Result<void>> begin(const jail::Launcher& launcher);
-  boost::asio::awaitable<jail::Result<void>> change_network(const std::vector<std::string>& rules);
+  boost::asio::awaitable<jail::Result<void>> change_network(
+      const std::vector<std::string>& rules, const std::vector<NetworkSecret>& secrets);
+  boost::asio::awaitable<jail::Result<void>> change_rules(const std::vector<std::string>& rules);
+  boost::asio::awaitable<jail::Result<jail::Fd>> listen_for_secrets();
+  jail::Result<void> note_secrets(jail::Fd listener, const std::vector<std::string>& rules,
+                                  const std::vector<NetworkSecret>& secrets);
+  void close_gateway_locked();
   boost::asio::awaitable<jail::Result<void>> open_way_out(const std::vector<std::string>& rules);
   jail::Result<void> note_network(std::shared_ptr<const jail::Fd> way_out,
                                   std::vector<std::string> rules);
@@ -227,7 +244,8 @@ class LivingSandbox : public std::enable_shared_from_this<LivingSandbox> {
   const std::function<void()> on_given_up_;
   const EgressSource egress_;
   const std::string network_label_;
-  const Times times_;  // as they were at the start
+  const std::shared_ptr<SecretGateways> gateways_;  // null: it has no secrets
+  const Times times_;                               // as they were at the start
   const Pausing pausing_;
   const News news_;
   const Time began_ = clock_->now();
@@ -238,6 +256,7 @@ class LivingSandbox : public std::enable_shared_from_this<LivingSandbox> {
   std::optional<dev_t> disk_;         // the disk of its working directory
   std::vector<std::string> network_rules_;
   std::shared_ptr<const jail::Fd> way_out_;  // from EgressProxy::serve(); null: there is none
+  std::shared_ptr<SecretGateway> gateway_;   // null: it has no secrets
   bool has_network_change_ = false;          // one is under way
   Bells for_its_network_;
   std::optional<std::chrono::milliseconds> idle_;

@@ -90,6 +90,9 @@ Result<jail::Process> LivingSandbox::spawn_now(ProcessCommand& command) {
   if (way_out_ != nullptr) {
     command.env = jail::with_egress_variables(std::move(command.env), network_rules_);
   }
+  if (gateway_ != nullptr) {
+    command.env = with_secret_gateway(std::move(command.env), network_rules_);
+  }
   auto spawned = jail_->spawn({.argv = command.argv,
                                .env = command.env,
                                .working_directory = command.working_directory,

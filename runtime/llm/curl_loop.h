@@ -1,4 +1,5 @@
-// Runs libcurl on an Asio loop with a thread of its own. Only polled_http.h uses libcurl as well.
+// Runs libcurl on an Asio loop with a thread of its own. Only polled_http.h and streamed_call.h use
+// libcurl as well.
 #pragma once
 
 #include <curl/curl.h>

@@ -29,10 +29,11 @@ double seconds_of(std::chrono::milliseconds time) {
   return std::chrono::duration<double>(time).count();
 }
 
-void write_rules(json::Writer& writer, const std::vector<std::string>& rules) {
+void write_rules(json::Writer& writer, const SandboxNetwork& network) {
   writer.key("network").begin_array();
-  for (const std::string& rule : rules) writer.string(rule);
+  for (const std::string& rule : network.network.rules) writer.string(rule);
   writer.end_array();
+  write_secret_names(writer, names_of(network.secrets));
 }
 
 std::string_view reason_of_pause(std::optional<LivingSandbox::Cause> why) {
@@ -82,7 +83,7 @@ std::shared_ptr<Sandbox> Sandbox::of_record(SandboxHistory::Known known) {
   request.processes = record.processes;
   request.disk_mb = record.disk_mb;
   request.is_on_disk = record.is_on_disk;
-  request.network.rules = std::move(record.network_rules);
+  request.network.network.rules = std::move(record.network_rules);
   request.idle = record.idle;
   request.pauses_at_its_end = record.pauses_at_its_end;
   request.resumes_on_demand = record.resumes_on_demand;
@@ -161,7 +162,7 @@ void Sandboxes::note_created(const Caller& caller, const Sandbox& sandbox) {
     writer.key("processes").integer(request.processes);
     writer.key("disk_mb").integer(request.disk_mb);
     writer.key("disk_kind").string(disk_kind_of(request));
-    write_rules(writer, request.network.rules);
+    write_rules(writer, request.network);
   });
 }
 
@@ -178,7 +179,7 @@ void Sandboxes::note_changed(const Caller& caller, const Sandbox& sandbox,
       for (const auto& [name, value] : *change.metadata) writer.string(name);
       writer.end_array();
     }
-    if (change.network) write_rules(writer, change.network->rules);
+    if (change.network) write_rules(writer, *change.network);
   });
 }
 

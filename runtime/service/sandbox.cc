@@ -31,7 +31,11 @@ std::optional<std::chrono::milliseconds> Sandbox::idle() const {
 }
 
 std::vector<std::string> Sandbox::network_rules() const {
-  return living_ == nullptr ? request_.network.rules : living_->network_rules();
+  return living_ == nullptr ? request_.network.network.rules : living_->network_rules();
+}
+
+std::vector<SecretName> Sandbox::secret_names() const {
+  return living_ == nullptr ? std::vector<SecretName>() : living_->secret_names();
 }
 
 std::optional<Sandbox::Time> Sandbox::paused_since() const {

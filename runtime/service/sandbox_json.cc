@@ -32,7 +32,8 @@ void write_limits_of(Writer& writer, const Sandbox& sandbox, double cores) {
   writer.key("cpu").string(jail::to_string(by.cpu)).end_object();
 }
 
-void write_network(Writer& writer, const std::vector<std::string>& rules) {
+void write_network(Writer& writer, const std::vector<std::string>& rules,
+                   const std::vector<SecretName>& secrets) {
   writer.key("network");
   if (rules.empty()) {
     writer.string("none");
@@ -40,7 +41,9 @@ void write_network(Writer& writer, const std::vector<std::string>& rules) {
   }
   writer.begin_object().key("allow").begin_array();
   for (const std::string& rule : rules) writer.string(rule);
-  writer.end_array().end_object();
+  writer.end_array();
+  write_secret_names(writer, secrets);
+  writer.end_object();
 }
 
 std::string_view name_of(Sandbox::State state) {
@@ -117,7 +120,7 @@ void write_sandbox(Writer& writer, const Sandboxes& sandboxes, const Sandbox& sa
   writer.key("auto_resume").boolean(request.resumes_on_demand);
   writer.key("disk_kind").string(disk_kind_of(request));
   write_limits_of(writer, sandbox, sandboxes.options().cores);
-  write_network(writer, sandbox.network_rules());
+  write_network(writer, sandbox.network_rules(), sandbox.secret_names());
   writer.key("processes").integer(end ? 0 : sandbox.living()->running()).end_object();
 }
 

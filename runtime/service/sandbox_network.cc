@@ -9,8 +9,9 @@ namespace runtime {
 namespace asio = boost::asio;
 
 asio::awaitable<std::optional<Refusal>> Sandboxes::change_network(Found sandbox,
-                                                                  std::vector<std::string> rules) {
-  const auto changed = co_await sandbox->living()->set_network(std::move(rules));
+                                                                  SandboxNetwork network) {
+  const auto changed = co_await sandbox->living()->set_network(std::move(network.network.rules),
+                                                               std::move(network.secrets));
   if (changed) co_return std::nullopt;
   const jail::Error& error = changed.error();
   if (error.kind == jail::ErrorKind::closed) co_return co_await ending_refusal(sandbox);

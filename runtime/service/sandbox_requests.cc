@@ -116,7 +116,12 @@ Complaint read_idle(const Field& field, const Value& value, const RequestRules& 
 
 Complaint read_new_network(const Field& field, const Value& value, const RequestRules& rules,
                            SandboxChange& request) {
-  return read_network_into(field, value, rules, request.network.emplace());
+  return read_sandbox_network(field, value, rules, request.network.emplace());
+}
+
+Complaint read_first_network(const Field& field, const Value& value, const RequestRules& rules,
+                             SandboxRequest& request) {
+  return read_sandbox_network(field, value, rules, request.network);
 }
 
 constexpr RequestField<SandboxRequest> limit_rows[] = {
@@ -236,7 +241,7 @@ constexpr RequestField<SandboxRequest> sandbox_rows[] = {
       .description = "Whether a request that needs its processes or files resumes it where it is "
                      "paused; else that is a 409."},
      read_flag<&SandboxRequest::resumes_on_demand>},
-    {network_field, read_network<&SandboxRequest::network>}};
+    {sandbox_network_field, read_first_network}};
 
 // A field that is left out of a change keeps its value, so it has no default.
 constexpr Field without_default(Field field) {
@@ -249,7 +254,7 @@ constexpr RequestField<SandboxChange> change_rows[] = {
     {without_default(lifetime_field), read_lifetime<&SandboxChange::timeout>},
     {without_default(idle_field), read_idle<&SandboxChange::idle>},
     {metadata_field, read_new_metadata},
-    {without_default(network_field), read_new_network}};
+    {without_default(sandbox_network_field), read_new_network}};
 
 Complaint read_command(const Field& field, const Value& value, const RequestRules& rules,
                        ProcessRequest& request) {

@@ -15,6 +15,7 @@
 #include "jail/process.h"
 #include "runtime/sandbox/run_request.h"
 #include "runtime/service/field.h"
+#include "runtime/service/network_secrets.h"
 
 namespace runtime {
 
@@ -38,7 +39,7 @@ struct SandboxRequest {
   std::optional<std::chrono::milliseconds> idle;
   bool pauses_at_its_end = false;  // when its lifetime is over, or it is idle
   bool resumes_on_demand = true;
-  jail::Network network;
+  SandboxNetwork network;
 };
 
 // Fields that are not set keep their values.
@@ -46,7 +47,7 @@ struct SandboxChange {
   std::optional<std::chrono::milliseconds> timeout;  // from now on
   std::optional<std::optional<std::chrono::milliseconds>> idle;
   std::optional<Metadata> metadata;
-  std::optional<jail::Network> network;  // the rules of it
+  std::optional<SandboxNetwork> network;  // the rules of it, and its secrets
 };
 
 struct ProcessRequest {

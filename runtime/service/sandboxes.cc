@@ -72,11 +72,16 @@ ProcessCommand command_of(const SandboxRequest& sandbox, ProcessRequest request)
 }  // namespace
 
 Sandboxes::Sandboxes(Runner& runner, Logger& logger, SandboxHistory& history, Options options)
-    : runner_(runner), logger_(logger), history_(history), options_(options) {
+    : runner_(runner),
+      logger_(logger),
+      history_(history),
+      options_(std::move(options)),
+      secret_gateways_(std::make_shared<SecretGateways>(options_.secrets)) {
   restore();
 }
 
 Sandboxes::~Sandboxes() {
+  secret_gateways_->stop();
   end_sampling();
   file_workers_.join();
 }
@@ -126,7 +131,7 @@ asio::awaitable<jail::Result<std::shared_ptr<LivingSandbox>>> Sandboxes::launch(
   wanted.disk_limit_mb = request.disk_mb;
   if (sandbox->disk_ != nullptr) wanted.workspace = sandbox->disk_->path();
   wanted.max_lifetime = options_.max_lifetime;
-  wanted.network = request.network;
+  wanted.network = request.network.network;
   wanted.network.label = sandbox->id_;
   const LivingSandbox::Times times{
       .lifetime = request.timeout, .idle = request.idle, .max_lifetime = options_.max_lifetime};
@@ -138,7 +143,10 @@ asio::awaitable<jail::Result<std::shared_ptr<LivingSandbox>>> Sandboxes::launch(
     if (!jail) co_return jail.error();
     wanted.failed = jail->launcher;
     LivingSandbox::News news = news_of(sandbox);
-    auto living = co_await LivingSandbox::start(std::move(*jail), times, pausing, std::move(news));
+    LivingSandbox::Secrets secrets{.secrets = request.network.secrets,
+                                   .gateways = secret_gateways_};
+    auto living = co_await LivingSandbox::start(std::move(*jail), times, pausing, std::move(news),
+                                                std::move(secrets));
     if (living || living.error().kind != jail::ErrorKind::closed || !is_first) co_return living;
     logger_.warning("a sandbox is launched again", {{"error", living.error().message()}});
   }
@@ -191,6 +199,8 @@ asio::awaitable<Sandboxes::Or<Sandboxes::Found>> Sandboxes::create(Caller caller
     begin_sampling();
     history_.keep(sandbox->known());
     note_created(caller, *sandbox);
+    // Its gateway alone keeps them.
+    sandbox->request_.network.secrets.clear();
     if (is_stopping_) sandbox->living_->end(LivingSandbox::Cause::stopping);
   }
   co_await history_.settle();
@@ -282,7 +292,7 @@ Sandboxes::Page Sandboxes::list(const Principal& principal, const Query& query) 
 asio::awaitable<std::optional<Refusal>> Sandboxes::change(Caller caller, Found sandbox,
                                                           SandboxChange change) {
   if (change.network) {
-    auto refusal = co_await change_network(sandbox, change.network->rules);
+    auto refusal = co_await change_network(sandbox, *change.network);
     if (refusal) co_return refusal;
   }
   {

@@ -69,6 +69,7 @@ class Sandbox {
   std::optional<std::chrono::milliseconds> idle() const;
   // The destinations that it may reach, or might when it ended; empty: none.
   std::vector<std::string> network_rules() const;
+  std::vector<SecretName> secret_names() const;  // none once it has ended
 
   enum class State : std::uint8_t { running, paused, ended };
   State state() const;
@@ -130,6 +131,7 @@ class Sandboxes {
     std::string ports_domain = {};                  // of the ports' host names; empty: none
     std::uint32_t max_directory_mb = 0;             // of a disk that is a directory, for remedies
     std::shared_ptr<SandboxDisks> disks = nullptr;  // null: no disk is a directory
+    SecretGateways::Options secrets = {};           // for the gateways of their secrets
   };
 
   // Sandboxes of an earlier server are known as ended.
@@ -301,7 +303,7 @@ class Sandboxes {
   LivingSandbox::News news_of(const Found& sandbox);
   boost::asio::awaitable<Refusal> no_change(Found sandbox, jail::Error error);
   boost::asio::awaitable<std::optional<Refusal>> change_network(Found sandbox,
-                                                                std::vector<std::string> rules);
+                                                                SandboxNetwork network);
   void on_end(const std::weak_ptr<Sandbox>& weak, const LivingSandbox::Ending& ending);
   void forget_ended_of(const std::string& owner);
   void restore();
@@ -332,6 +334,7 @@ class Sandboxes {
   Logger& logger_;
   SandboxHistory& history_;
   const Options options_;
+  const std::shared_ptr<SecretGateways> secret_gateways_;
   WatchBounds watch_bounds_;  // must be used with mutex_ held
   Admission file_turns_{file_threads, max_waiting_file_work};
   std::map<std::string, Admission, std::less<>> file_turns_of_;  // by owner

@@ -30,8 +30,7 @@ int answer_until_end(Service& service, const runtime::RequestRules& rules,
   runtime::Metrics metrics;
   // Nobody can ask for an event here.
   runtime::SandboxHistory history(jobs, 0);
-  runtime::Sandboxes sandboxes(*service.runner, logger, history,
-                               sandbox_options(service.start.config));
+  runtime::Sandboxes sandboxes(*service.runner, logger, history, sandbox_options(service));
   const Mcp protocol({.runner = *service.runner,
                       .jobs = jobs,
                       .metrics = metrics,

@@ -129,7 +129,7 @@ int serve_with(Service& service, Listener listener, const std::optional<std::str
   runtime::SandboxHistory history(jobs, config.sandbox_events_kept);
   const auto listening = service.egress.listen(
       [&history](const jail::EgressDecision& decision) { history.note_egress(decision); });
-  auto options_of_sandboxes = sandbox_options(config);
+  auto options_of_sandboxes = sandbox_options(service);
   if (!config.sandbox_disk_path.empty()) {
     auto disks = disks_of(service);
     if (!disks) return fail(exit_own_failure, disks.error().message());

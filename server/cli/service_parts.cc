@@ -1,6 +1,7 @@
 #include "server/cli/service_parts.h"
 
 #include <algorithm>
+#include <boost/asio/post.hpp>
 #include <cstdint>
 #include <string_view>
 #include <thread>
@@ -20,6 +21,11 @@ void log_pool(runtime::Logger& logger, std::string_view name, std::string_view r
   }
 }
 
+void tell_egress(Service& service, const jail::EgressDecision& decision) {
+  service.egress_log.tell(decision);
+  service.egress.tell(decision);
+}
+
 runtime::RunnerOptions options_of_runner(Service& service) {
   runtime::RunnerOptions options = runner_options(service.start);
   options.templates = service.templates;
@@ -29,8 +35,7 @@ runtime::RunnerOptions options_of_runner(Service& service) {
   };
   if (service.start.config.network_enabled) options.egress = runtime::Egress::by_request;
   options.on_egress = [&service](const jail::EgressDecision& decision) {
-    service.egress_log.tell(decision);
-    service.egress.tell(decision);
+    tell_egress(service, decision);
   };
   return options;
 }
@@ -74,7 +79,13 @@ jail::Result<std::unique_ptr<Service>> start_service(StartRequest request) {
   return service;
 }
 
-runtime::Sandboxes::Options sandbox_options(const runtime::Config& config) {
+runtime::Sandboxes::Options sandbox_options(Service& service) {
+  const runtime::Config& config = service.start.config;
+  // The log is used on the runner's executor alone.
+  auto tell = [&service,
+               runner = service.workers.executors().back()](const jail::EgressDecision& decision) {
+    boost::asio::post(runner, [&service, decision] { tell_egress(service, decision); });
+  };
   const std::uint32_t most = config.sandbox_max_living;
   const std::size_t number_of_tenants = runtime::number_of_tenants(runtime::api_keys_of(config));
   return {.most = most,
@@ -86,7 +97,8 @@ runtime::Sandboxes::Options sandbox_options(const runtime::Config& config) {
           .max_port_connections = std::max(1u, config.api_max_connections / 2),
           .ports_domain = config.sandbox_ports_domain,
           .max_directory_mb = config.sandbox_max_disk_mb,
-          .disks = nullptr};
+          .disks = nullptr,
+          .secrets = {.ca_file = config.sandbox_secrets_ca_file, .on_decision = std::move(tell)}};
 }
 
 jail::Result<std::shared_ptr<runtime::SandboxDisks>> disks_of(Service& service) {

@@ -40,8 +40,9 @@ struct Service {
 // that is too old among them.
 jail::Result<std::unique_ptr<Service>> start_service(StartRequest request);
 
-// How many sandboxes there may be. Where there are several keys none can take all places.
-runtime::Sandboxes::Options sandbox_options(const runtime::Config& config);
+// How many sandboxes there may be. Where there are several keys none can take all places. What
+// their gateways for secrets decide is told as what the proxy decides.
+runtime::Sandboxes::Options sandbox_options(Service& service);
 
 // The disks of sandboxes at SANDBOX_DISK_PATH. Errors: as SandboxDisks::open(), and unsupported
 // where each jail has a user of its own.

@@ -25,7 +25,8 @@ void write_map(json::Writer& writer, std::string_view name, const NamedTexts& te
   write_texts(writer, texts);
 }
 
-void write_network(json::Writer& writer, const std::vector<std::string>& allow) {
+void write_network(json::Writer& writer, const std::vector<std::string>& allow,
+                   const std::vector<runtime::NetworkSecret>& secrets) {
   writer.key("network");
   if (allow.empty()) {
     writer.string("none");
@@ -33,13 +34,21 @@ void write_network(json::Writer& writer, const std::vector<std::string>& allow) 
   }
   writer.begin_object().key("allow").begin_array();
   for (const std::string& rule : allow) writer.string(rule);
-  writer.end_array().end_object();
+  writer.end_array();
+  if (!secrets.empty()) writer.key("secrets").begin_array();
+  for (const auto& [name, value] : secrets) {
+    writer.begin_object().key("host").string(name.host).key("port").integer(name.port);
+    writer.key("header").string(name.header).key("value").string(value.reveal()).end_object();
+  }
+  if (!secrets.empty()) writer.end_array();
+  writer.end_object();
 }
 
 }  // namespace
 
 // What was not said is left to the server.
-std::string request_of(const CreateOptions& options) {
+std::string request_of(const CreateOptions& options,
+                       const std::vector<runtime::NetworkSecret>& secrets) {
   json::Writer writer;
   writer.begin_object();
   write_text(writer, "name", options.name);
@@ -59,15 +68,16 @@ std::string request_of(const CreateOptions& options) {
   write_number(writer, "idle_seconds", options.idle_seconds);
   write_text(writer, "on_timeout", options.on_timeout);
   if (!options.auto_resume) writer.key("auto_resume").boolean(false);
-  if (!options.allow.empty()) write_network(writer, options.allow);
+  if (!options.allow.empty()) write_network(writer, options.allow, secrets);
   writer.end_object();
   return std::move(writer).take();
 }
 
-std::string request_of(const ChangeOptions& options) {
+std::string request_of(const ChangeOptions& options,
+                       const std::vector<runtime::NetworkSecret>& secrets) {
   json::Writer writer;
   writer.begin_object();
-  if (options.allow) write_network(writer, *options.allow);
+  if (options.allow) write_network(writer, *options.allow, secrets);
   write_number(writer, "timeout_seconds", options.timeout_seconds);
   write_number(writer, "idle_seconds", options.idle_seconds);
   writer.end_object();

@@ -2,12 +2,16 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "server/cli/sandbox/sandbox_options.h"
 
 namespace server::client {
 
-std::string request_of(const CreateOptions& options);
-std::string request_of(const ChangeOptions& options);
+// `secrets` are those of the options, with their values.
+std::string request_of(const CreateOptions& options,
+                       const std::vector<runtime::NetworkSecret>& secrets = {});
+std::string request_of(const ChangeOptions& options,
+                       const std::vector<runtime::NetworkSecret>& secrets = {});
 
 }  // namespace server::client

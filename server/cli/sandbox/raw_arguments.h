@@ -23,6 +23,7 @@ struct RawSandboxArguments {
   std::vector<std::string> env;
   std::vector<std::string> metadata;
   std::vector<std::string> allow;
+  std::vector<std::string> secrets;
   std::string one_metadata;
   std::string state;
   std::string on_timeout;

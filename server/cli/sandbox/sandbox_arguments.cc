@@ -57,6 +57,25 @@ std::optional<Finished> read_texts(const char* option, const std::vector<std::st
   return std::nullopt;
 }
 
+void add_secret(CLI::App& command, RawSandboxArguments& raw) {
+  add_many(command, "--secret", raw.secrets, "HOST:HEADER=SOURCE",
+           "A header that only the server adds to requests to HOST; SOURCE is @FILE or env:NAME");
+}
+
+// A mistake may have the value itself in it, which is not repeated.
+std::optional<Finished> parse_secrets(const RawSandboxArguments& raw,
+                                      std::vector<SecretOption>& secrets) {
+  if (!raw.secrets.empty() && raw.allow.empty()) {
+    return usage("--secret: expected --allow HOST:PORT for its host as well");
+  }
+  for (const std::string& text : raw.secrets) {
+    auto secret = parse_secret_option(text);
+    if (!secret) return usage("--secret: " + secret.error().doing);
+    secrets.push_back(std::move(*secret));
+  }
+  return std::nullopt;
+}
+
 void define_create(CLI::App& command, RawSandboxArguments& raw) {
   command.add_option("--name", raw.name, "A name to use in place of its id")->type_name("NAME");
   command.add_option("--template", raw.template_name, "Its root and policy [none]")
@@ -86,6 +105,7 @@ void define_create(CLI::App& command, RawSandboxArguments& raw) {
                    "Let nothing but resume wake it from a pause");
   add_many(command, "--allow", raw.allow, "HOST:PORT",
            "Let it reach HOST:PORT through a proxy; may repeat [no network]");
+  add_secret(command, raw);
   add_json(command, raw);
 }
 
@@ -106,6 +126,7 @@ Parsed parsed_create(const CLI::App& command, const RawSandboxArguments& raw) {
   options.auto_resume = !raw.no_auto_resume;
   if (auto wrong = check_allow(raw.allow)) return *wrong;
   options.allow = raw.allow;
+  if (auto wrong = parse_secrets(raw, options.secrets)) return *wrong;
   options.format = format_of(raw);
   return options;
 }
@@ -279,6 +300,7 @@ void define_change(CLI::App& command, RawSandboxArguments& raw) {
   add_id(command, raw);
   add_many(command, "--allow", raw.allow, "HOST:PORT",
            "Let it reach HOST:PORT in place of what it may now; may repeat");
+  add_secret(command, raw);
   command.add_flag("--no-network", raw.no_network, "Let it reach nothing");
   add_number(command, "--timeout", raw.lifetime, "SECONDS", member_of("timeout_seconds"),
              "Seconds that it lives, from now on");
@@ -295,6 +317,7 @@ Parsed parsed_change(const CLI::App& command, const RawSandboxArguments& raw) {
   ChangeOptions options;
   options.id = raw.id;
   if (raw.no_network || !raw.allow.empty()) options.allow = raw.allow;
+  if (auto wrong = parse_secrets(raw, options.secrets)) return *wrong;
   options.timeout_seconds = given(command, "--timeout", raw.lifetime);
   options.idle_seconds = given(command, "--idle", raw.idle);
   if (!options.allow && !options.timeout_seconds && !options.idle_seconds) {

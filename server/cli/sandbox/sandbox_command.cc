@@ -35,9 +35,23 @@ int show(ServerClient& client, const jail::Result<std::string>& answer, Format f
   return value ? print(client, text(*value)) : fail_unreadable();
 }
 
-int create(ServerClient& client, const CreateOptions& options) {
-  const auto answer =
-      client.ask({.method = "POST", .path = "/v1/sandboxes", .body = request_of(options)});
+jail::Result<std::vector<runtime::NetworkSecret>> read_secrets(
+    const std::vector<SecretOption>& options, const runtime::Environment& environment) {
+  std::vector<runtime::NetworkSecret> secrets;
+  for (const SecretOption& option : options) {
+    auto secret = read_secret(option, environment);
+    if (!secret) return secret.error();
+    secrets.push_back(std::move(*secret));
+  }
+  return secrets;
+}
+
+int create(ServerClient& client, const CreateOptions& options,
+           const runtime::Environment& environment) {
+  const auto secrets = read_secrets(options.secrets, environment);
+  if (!secrets) return server::fail(exit_usage, "--secret: " + secrets.error().message());
+  const auto answer = client.ask(
+      {.method = "POST", .path = "/v1/sandboxes", .body = request_of(options, *secrets)});
   return show(client, answer, options.format,
               [](const json::Value& sandbox) { return shown(sandbox, "id") + "\n"; });
 }
@@ -150,9 +164,12 @@ int renew(ServerClient& client, const RenewOptions& options) {
   });
 }
 
-int change(ServerClient& client, const ChangeOptions& options) {
+int change(ServerClient& client, const ChangeOptions& options,
+           const runtime::Environment& environment) {
+  const auto secrets = read_secrets(options.secrets, environment);
+  if (!secrets) return server::fail(exit_usage, "--secret: " + secrets.error().message());
   const auto answer = client.ask(
-      {.method = "PATCH", .path = sandbox_path(options.id), .body = request_of(options)});
+      {.method = "PATCH", .path = sandbox_path(options.id), .body = request_of(options, *secrets)});
   return show(client, answer, options.format, sandbox_text);
 }
 
@@ -176,7 +193,9 @@ struct Dispatch {
   ServerClient& client;
   const runtime::Environment& environment;
 
-  int operator()(const CreateOptions& options) const { return create(client, options); }
+  int operator()(const CreateOptions& options) const {
+    return create(client, options, environment);
+  }
   int operator()(const ListOptions& options) const { return list(client, options); }
   int operator()(const GetOptions& options) const { return get(client, options); }
   int operator()(const ExecOptions& options) const { return exec(client, options); }
@@ -199,7 +218,9 @@ struct Dispatch {
   }
   int operator()(const MetricsOptions& options) const { return show_metrics(client, options); }
   int operator()(const RenewOptions& options) const { return renew(client, options); }
-  int operator()(const ChangeOptions& options) const { return change(client, options); }
+  int operator()(const ChangeOptions& options) const {
+    return change(client, options, environment);
+  }
   int operator()(const PauseOptions& options) const {
     return change_all(client, options.ids, {.method = "POST", .path = "/pause", .body = "{}"});
   }

@@ -8,6 +8,8 @@
 #include <variant>
 #include <vector>
 
+#include "server/cli/sandbox/secret_option.h"
+
 namespace server::client {
 
 using NamedTexts = std::vector<std::pair<std::string, std::string>>;
@@ -31,6 +33,7 @@ struct CreateOptions {
   std::string on_timeout;
   bool auto_resume = true;
   std::vector<std::string> allow;
+  std::vector<SecretOption> secrets;
   Format format = Format::text;
 };
 
@@ -148,6 +151,7 @@ struct RenewOptions {
 struct ChangeOptions {
   std::string id;
   std::optional<std::vector<std::string>> allow;  // empty: no network
+  std::vector<SecretOption> secrets;
   std::optional<std::uint32_t> timeout_seconds;
   std::optional<std::uint32_t> idle_seconds;
   Format format = Format::text;

@@ -115,6 +115,14 @@ std::string network_text(const json::Value& sandbox) {
     if (!text.empty()) text += ", ";
     if (rule.as_string() != nullptr) text += *rule.as_string();
   }
+  const json::Value* const listed = json::member(network, "secrets");
+  const json::Array* const secrets = listed == nullptr ? nullptr : listed->as_array();
+  if (secrets != nullptr) {
+    for (const json::Value& secret : *secrets) {
+      text += ", secret " + shown(secret, "header") + " for " + shown(secret, "host") + ":" +
+              shown(secret, "port");
+    }
+  }
   return plain_line(text, max_characters);
 }
 

@@ -84,6 +84,14 @@ export interface CallOptions {
 }
 
 export type Network = "none" | { allow: string[] };
+/** A header that the server adds to requests for a host; no program in the sandbox sees its value. */
+export interface NetworkSecret {
+  host: string;
+  port?: number;
+  header: string;
+  value: string;
+}
+export type SandboxNetwork = "none" | { allow: string[]; secrets?: NetworkSecret[] };
 export type Files = Record<string, string | Uint8Array>;
 export type Encoding = "utf-8" | "base64";
 export type Command = string | string[];
@@ -141,14 +149,14 @@ export interface SandboxOptions extends CallOptions {
   idleSeconds?: number | null;
   onTimeout?: "delete" | "pause";
   autoResume?: boolean;
-  network?: Network;
+  network?: SandboxNetwork;
 }
 
 export interface SandboxChanges extends CallOptions {
   timeoutSeconds?: number | null;
   idleSeconds?: number | null;
   metadata?: Record<string, string>;
-  network?: Network;
+  network?: SandboxNetwork;
 }
 
 export interface CommandOptions extends CallOptions {

@@ -222,6 +222,13 @@ export interface SandboxLimits {
   cpu: number | null;
 }
 
+/** Where a secret header is added, without its value. */
+export interface SecretName {
+  host: string;
+  port: number;
+  header: string;
+}
+
 export interface SandboxDetails {
   id: string;
   name: string | null;
@@ -241,7 +248,7 @@ export interface SandboxDetails {
   diskKind: "memory" | "directory";
   limits: SandboxLimits;
   enforcedBy: Limits;
-  network: "none" | { allow: string[] };
+  network: "none" | { allow: string[]; secrets?: SecretName[] };
   processes: number;
   accessToken?: string | null;
 }

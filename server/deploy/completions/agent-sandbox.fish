@@ -167,6 +167,7 @@ complete -c agent-sandbox -n $seen -l no-auto-resume -d 'Let nothing but resume 
 
 set -l seen '__fish_seen_subcommand_from sandbox; and __fish_seen_subcommand_from create change'
 complete -c agent-sandbox -n $seen -l allow -x -d 'Let it reach HOST:PORT'
+complete -c agent-sandbox -n $seen -l secret -x -d 'A header that only the server adds'
 
 set -l seen '__fish_seen_subcommand_from sandbox; and __fish_seen_subcommand_from change'
 complete -c agent-sandbox -n $seen -l no-network -d 'Let it reach nothing'

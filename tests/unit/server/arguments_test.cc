@@ -195,7 +195,7 @@ TEST(Arguments, MistakesAreUsageErrorsThatNameTheWord) {
       {{"exec", "-c", "x", "--file", ":x"}, "SRC:DEST"},
       {{"exec", "-c", "x", "--file", "a:"}, "SRC:DEST"},
       {{"exec", "-c", "x", "--processes", "0"}, "--processes: expected an integer 1 .. "},
-      {{"exec", "-c", "x", "--disk", "0"}, "--disk: expected an integer 1 .. 1048576 in MB"},
+      {{"exec", "-c", "x", "--disk", "2g"}, "--disk: expected an integer 1 .. 1024 in MB"},
       {{"exec", "-n", "-"}, "--no-stdin: the program itself comes by standard input"},
       {{"exec", "-n", "-t", "a.py"}, "--tty and --no-stdin exclude each other"},
       {{"exec", "-ni", "a.py"}, "--interactive and --no-stdin exclude each other"},

@@ -62,6 +62,35 @@ TEST(SandboxArguments, CreateTakesEveryOption) {
   EXPECT_EQ(options.format, Format::json);
 }
 
+TEST(SandboxArguments, SecretsComeFromFilesAndVariables) {
+  const auto options = parsed_as<CreateOptions>(
+      {"create", "--allow", "a.org:443", "--secret", "A.org:Authorization=@dir/a=b", "--secret",
+       "[::1]:8443:X-Key=env:KEY", "--secret", "a.org:Cookie=@-"});
+  ASSERT_EQ(options.secrets.size(), 3u);
+  EXPECT_EQ(options.secrets[0].name.destination(), "a.org:443");
+  EXPECT_EQ(options.secrets[0].name.header, "Authorization");
+  EXPECT_EQ(options.secrets[0].file, "dir/a=b");
+  EXPECT_EQ(options.secrets[1].name.destination(), "[::1]:8443");
+  EXPECT_EQ(options.secrets[1].variable, "KEY");
+  EXPECT_EQ(options.secrets[2].file, "-");
+  EXPECT_EQ(parsed_as<ChangeOptions>(
+                {"change", "box", "--allow", "a.org:443", "--secret", "a.org:A=env:B"})
+                .secrets.size(),
+            1u);
+}
+
+TEST(SandboxArguments, SecretsAreNotWrittenOnTheCommandLine) {
+  for (const char* const text :
+       {"a.org:Authorization=TheValue", "a.org:Authorization=", "a.org:Authorization=@",
+        "a.org:Authorization=env:", "a.org=TheValue", "Authorization=@TheValue", "TheValue", "",
+        "a.org:0:A=@TheValue", "a.org:x:A=@TheValue", "*.org:A=@TheValue",
+        "a.org:Host=@TheValue"}) {
+    const jail::Result<SecretOption> parsed = parse_secret_option(text);
+    ASSERT_FALSE(parsed) << text;
+    EXPECT_THAT(parsed.error().message(), testing::Not(testing::HasSubstr("TheValue")));
+  }
+}
+
 TEST(SandboxArguments, TimesAndSizesMayHaveUnits) {
   const auto options = parsed_as<CreateOptions>(
       {"create", "--memory", "1g", "--disk", "128m", "--timeout", "2h", "--idle", "90s"});
@@ -249,6 +278,9 @@ TEST(SandboxArguments, MistakesAreUsageErrorsThatNameTheWord) {
       {{"change", "--no-network"}, "ID"},
       {{"change", "box", "--allow", "a:1", "--no-network"}, "one of --allow and --no-network"},
       {{"change", "box", "--allow", "a"}, "--allow a"},
+      {{"create", "--secret", "a.org:A=@b"}, "--allow"},
+      {{"create", "--allow", "a.org:443", "--secret", "a.org:A=b"}, "--secret"},
+      {{"change", "box", "--timeout", "5", "--secret", "a.org:A=@b"}, "--allow"},
       {{"delete"}, "ID"},
       {{"pause"}, "ID"},
       {{"resume", ""}, "ID"},

@@ -94,6 +94,17 @@ TEST(CreateRequest, SaysWhatWasSaidAndNothingElse) {
       R"("idle_seconds":9,"on_timeout":"pause","auto_resume":false,"network":{"allow":["example.org:443"]}})");
 }
 
+TEST(CreateRequest, HasTheValuesOfItsSecrets) {
+  ChangeOptions options;
+  options.allow = {"example.org:443"};
+  const std::vector<runtime::NetworkSecret> secrets = {
+      {.name = {.host = "example.org", .port = 443, .header = "X-Key"},
+       .value = runtime::Secret("a\"b")}};
+  EXPECT_EQ(request_of(options, secrets),
+            R"({"network":{"allow":["example.org:443"],"secrets":[{"host":"example.org",)"
+            R"("port":443,"header":"X-Key","value":"a\"b"}]}})");
+}
+
 TEST(ExecRequest, SaysWhatWasSaid) {
   ExecOptions options;
   options.command = {"sh", "-c", "x"};

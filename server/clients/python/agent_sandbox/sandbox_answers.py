@@ -37,7 +37,7 @@ class SandboxDetails(Answer):
     auto_resume: bool
     limits: SandboxLimits
     enforced_by: Limits
-    network: Any  # "none", or {"allow": [...]}
+    network: Any  # "none", or {"allow": [...]}, and "secrets" without their values
     processes: int
     access_token: Optional[str] = None  # opens its ports; not in lists
     disk_kind: str = "memory"  # or "directory"

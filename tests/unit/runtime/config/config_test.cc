@@ -219,6 +219,7 @@ TEST_F(ConfigTest, BadValuesAreRefused) {
       {"SANDBOX_NETWORK_ENABLED", "maybe"},
       {"SANDBOX_NETWORK_ALLOW", "pypi.org"},
       {"SANDBOX_NETWORK_ALLOW", "10.0.0.1/8:443"},
+      {"SANDBOX_SECRETS_CA_FILE", "authorities.pem"},
       {"SANDBOX_WEBHOOKS_ALLOW", "hooks.example.org"},
       {"SANDBOX_WEBHOOKS_ALLOW", "https://hooks.example.org:443"},
       {"MAX_REFLEXION_ATTEMPTS", "0"},

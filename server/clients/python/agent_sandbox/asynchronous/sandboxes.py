@@ -1,7 +1,7 @@
 """Sandboxes that live between requests."""
 from __future__ import annotations
 
-from typing import AsyncIterator, List, Mapping, Optional, Type, Union
+from typing import Any, AsyncIterator, Mapping, Optional, Type, Union
 
 from ..address import segment
 from ..events import FOLLOWED
@@ -11,7 +11,8 @@ from .files import AsyncFiles
 from .processes import AsyncProcesses
 from .session import AsyncEventStream, AsyncSession, Request
 
-Network = Union[str, Mapping[str, List[str]]]
+# "none", or {"allow": ["host:port", ...]}, and perhaps "secrets": [{"host", "port", "header", "value"}, ...]
+Network = Union[str, Mapping[str, Any]]
 _NULLABLE = ("timeout_seconds", "idle_seconds")
 
 

@@ -2,7 +2,7 @@
 """Sandboxes that live between requests."""
 from __future__ import annotations
 
-from typing import Iterator, List, Mapping, Optional, Type, Union
+from typing import Any, Iterator, Mapping, Optional, Type, Union
 
 from ..address import segment
 from ..events import FOLLOWED
@@ -12,7 +12,8 @@ from .files import Files
 from .processes import Processes
 from .session import EventStream, Session, Request
 
-Network = Union[str, Mapping[str, List[str]]]
+# "none", or {"allow": ["host:port", ...]}, and perhaps "secrets": [{"host", "port", "header", "value"}, ...]
+Network = Union[str, Mapping[str, Any]]
 _NULLABLE = ("timeout_seconds", "idle_seconds")
 
 
