@@ -200,6 +200,7 @@ watched = [os.eventfd(0) for _ in range(500)]
 for _ in range(200):
     for one in watched: instance.register(one, select.EPOLLIN)
     for one in watched: instance.unregister(one)
+signal.setitimer(signal.ITIMER_REAL, 0)
 print("ok")
 )",
                  [](jail::JailSpec& spec) { spec.limits.memory_bytes = 24u << 20; });

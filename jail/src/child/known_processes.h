@@ -50,7 +50,7 @@ class KnownProcesses {
   // room to remember the process.
   std::uint64_t own_memory(int pid, std::uint64_t anonymous);
 
-  enum class Counted : std::uint8_t { descriptors, mappings_too };
+  enum class Counted : std::uint8_t { descriptors, mappings };
 
   // What the kernel keeps for a process, as of the last count. A child starts with its parent's
   // counts.
@@ -58,11 +58,11 @@ class KnownProcesses {
     bool has(Counted what) const { return has_mappings || what == Counted::descriptors; }
 
     bool is_counted;
-    bool has_mappings;    // the last count was one of mappings too
-    bool was_unreadable;  // at the last count
-    bool is_dear;         // counting took so long that its mappings are not counted again
-    bool has_sockets;     // at the last count
-    bool is_current;      // it has not run since it was counted
+    bool has_mappings;                  // the last count was one of mappings too
+    std::uint64_t unreadable_since_ns;  // by the clock; 0: it was read at the last count
+    bool is_dear;      // counting took so long that its mappings are not counted again
+    bool has_sockets;  // at the last count
+    bool is_current;   // it has not run since it was counted
     std::uint64_t descriptor_bytes;
     std::uint64_t mappings;
   };

@@ -275,18 +275,18 @@ WatchedUsage Watch::measure(std::uint64_t memory_limit, std::uint64_t reaped_ns)
   const std::uint64_t others = least(statuses) - sockets_now_ - files_;
   const std::uint64_t room = beyond(memory_limit, others);
   // What a descriptor can keep has no bound before it was looked at.
-  Kept kept = counted(memory_limit, Counted::descriptors, room);
+  const std::uint64_t descriptors = counted(memory_limit, Counted::descriptors, room).descriptors;
   std::uint64_t mappings = bytes_of_mappings(all.mappings_bound, known_.generations());
   // Mapped files of the tmpfs are in both figures, so the larger one stands for both.
   const std::uint64_t pages = statuses.anonymous + larger(statuses.other, files_);
-  const auto most = [&] { return pages + sockets_now_ + fixed + kept.descriptors + mappings; };
+  const auto most = [&] { return pages + sockets_now_ + fixed + descriptors + mappings; };
   kernel_is_counted_ = most() > memory_limit;
   // Most programs have far fewer mappings than pages in their address space.
   if (kernel_is_counted_) {
-    kept = counted(memory_limit, Counted::mappings_too, room);
-    mappings = smaller(mappings, bytes_of_mappings(kept.mappings, known_.generations()));
+    const std::uint64_t counted_ones = counted(memory_limit, Counted::mappings, room).mappings;
+    mappings = smaller(mappings, bytes_of_mappings(counted_ones, known_.generations()));
   }
-  kernel_ = fixed + kept.descriptors + mappings;
+  kernel_ = fixed + descriptors + mappings;
   usage.memory = {least(statuses), most(), pages};
   return usage;
 }

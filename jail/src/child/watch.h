@@ -138,8 +138,10 @@ class Watch {
   bool is_excluded(int pid) const;
   Statuses read_statuses();
   using Counted = KnownProcesses::Counted;
-  void count(const Process& process, const ProcessStat& stat, std::uint64_t memory_limit,
-             Counted what, KnownProcesses::Counts& counts);
+  void count_descriptors_of(const Process& process, const ProcessStat& stat,
+                            std::uint64_t memory_limit, KnownProcesses::Counts& counts);
+  void count_mappings_of(const Process& process, const ProcessStat& stat,
+                         std::uint64_t memory_limit, KnownProcesses::Counts& counts);
   void count_from(int first, int last, std::uint64_t memory_limit, Counted what, std::uint64_t room,
                   const Budget& budget);
   bool count_descriptors(const Process& process, std::uint64_t places, bool reads_watches,

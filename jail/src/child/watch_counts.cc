@@ -26,6 +26,9 @@ constexpr std::uint64_t beyond_every_limit = std::uint64_t{1} << 50;
 constexpr std::uint64_t bytes_of_text = 1u << 20;
 constexpr std::uint64_t bytes_of_a_name = std::uint64_t{2} * 4 * 256;
 
+// For a moment nobody can read about a process that executes another program, or joins a jail whose
+// user is another one. Who stays unreadable for longer counts as the most that it can have.
+constexpr std::uint64_t patience_with_unreadable_ns = 100 * ns_per_ms;
 // While descriptors and mappings are counted, sockets and files are looked at whenever this much
 // processor time is spent: they can be filled fastest.
 constexpr std::uint64_t counted_at_a_time_ns = 2 * ns_per_ms;
@@ -91,33 +94,38 @@ bool Watch::count_mappings(const Process& process, std::uint64_t& out) const {
   return is_read;
 }
 
-// Counts what is behind the descriptors of one process and, where asked for, its mappings.
-void Watch::count(const Process& process, const ProcessStat& stat, std::uint64_t memory_limit,
-                  Counted what, KnownProcesses::Counts& counts) {
+// Counts what is behind the descriptors of one process.
+void Watch::count_descriptors_of(const Process& process, const ProcessStat& stat,
+                                 std::uint64_t memory_limit, KnownProcesses::Counts& counts) {
   Text text;
   std::uint64_t places = max_places_;
   if (read_text(proc_, joined({process.name().text, "/status"}).text, text)) {
     find_number(text.bytes, "FDSize:", places);
   }
-  const std::uint64_t before = own_cpu_ns();
-  bool is_read = count_descriptors(process, places, !is_large(stat, memory_limit), counts);
-  // For a moment nobody can read about a process that executes another program.
-  if (!is_read && !counts.was_unreadable) {
-    counts.was_unreadable = true;
-    return;
-  }
-  if (!is_read) counts.descriptor_bytes = bytes_of_places(places);
-  counts.was_unreadable = !is_read;
-  counts.has_mappings = what == Counted::mappings_too;
-  if (counts.has_mappings) {
-    is_read = !counts.is_dear && !is_large(stat, memory_limit) &&
-              count_mappings(process, counts.mappings);
-    if (!is_read) counts.mappings = mappings_bound(stat);
-    if (own_cpu_ns() - before > budget_of_a_look_ns / 2) counts.is_dear = true;
+  const std::uint64_t now = now_ns();
+  if (count_descriptors(process, places, !is_large(stat, memory_limit), counts)) {
+    counts.unreadable_since_ns = 0;
+  } else {
+    if (counts.unreadable_since_ns == 0) counts.unreadable_since_ns = now;
+    if (now - counts.unreadable_since_ns < patience_with_unreadable_ns) return;
+    counts.descriptor_bytes = bytes_of_places(places);
   }
   counts.is_counted = true;
+  counts.has_mappings = false;
   // Peers can send descriptors to the sockets of a process that stands still.
-  counts.is_current = !counts.was_unreadable && !counts.has_sockets;
+  counts.is_current = counts.unreadable_since_ns == 0 && !counts.has_sockets;
+}
+
+// Counts the mappings of one process, whose descriptors were counted.
+void Watch::count_mappings_of(const Process& process, const ProcessStat& stat,
+                              std::uint64_t memory_limit, KnownProcesses::Counts& counts) {
+  if (!counts.is_counted) return;
+  const std::uint64_t before = own_cpu_ns();
+  const bool is_read =
+      !counts.is_dear && !is_large(stat, memory_limit) && count_mappings(process, counts.mappings);
+  if (!is_read) counts.mappings = mappings_bound(stat);
+  if (own_cpu_ns() - before > budget_of_a_look_ns / 2) counts.is_dear = true;
+  counts.has_mappings = true;
 }
 
 // Counts the processes with numbers in this range, as far as the budget reaches and until sockets
@@ -132,7 +140,11 @@ void Watch::count_from(int first, int last, std::uint64_t memory_limit, Counted 
     if (counts == nullptr) return;
     counted_until_ = process.pid;
     if (counts->is_current && counts->has(what)) return;
-    count(process, stat, memory_limit, what, *counts);
+    if (what == Counted::descriptors) {
+      count_descriptors_of(process, stat, memory_limit, *counts);
+    } else {
+      count_mappings_of(process, stat, memory_limit, *counts);
+    }
     if (own_cpu_ns() - looked_ns < counted_at_a_time_ns) return;
     sockets_now_ = sockets_.measure(proc_);
     look_at_files();
