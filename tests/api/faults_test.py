@@ -36,6 +36,8 @@ class FaultTest(live_server.ServerTest):
 
     def begin(self, **fields):
         """Starts a program that runs until it is killed; yields the list to which its answer is added."""
+        # One that was killed may take a moment to go, and must not be taken for this one.
+        self.wait_for(lambda: not [line for line in self.server.processes().values() if "for-long" in line])
         answers = []
 
         def run():
