@@ -168,7 +168,7 @@ class Served(unittest.TestCase):
         self.addCleanup(sleeper.kill)
         (self.place / "cgroup.procs").write_text(str(sleeper.pid), encoding="ascii")
         done = execute("--cgroup", str(self.place), "-c", "print(1)")
-        self.assertEqual(125, done.returncode)
+        self.assertEqual(2, done.returncode)
         self.assertIn(f"{self.place}: other processes are in it, such as {sleeper.pid} (sleep)",
                       done.stderr)
         self.assertFalse((self.place / "supervisor").exists())
@@ -177,7 +177,7 @@ class Served(unittest.TestCase):
 
     def test_require_cgroup_refuses_with_the_reason(self):
         done = execute("--require-cgroup", "--cgroup", "none", "-c", "print(1)")
-        self.assertEqual(125, done.returncode)
+        self.assertEqual(2, done.returncode)
         self.assertIn("require_cgroup: no cgroup is wanted by configuration", done.stderr)
         done = execute("--cgroup", "none", "--json", "-c", "print(1)")
         self.assertEqual("watchdog", json.loads(done.stdout)["limits"]["memory"])
