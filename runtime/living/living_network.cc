@@ -145,6 +145,8 @@ Result<void> LivingSandbox::note_secrets(Fd listener, const Rules& rules,
     return {};
   }
   if (gateway_ == nullptr) {
+    // The one that was there has gone with its jail.
+    if (!listener.valid()) return has_ended_error();
     gateway_ = SecretGateway::open(std::move(listener), executor_, gateways_, network_label_);
   }
   gateway_->set(rules, secrets);

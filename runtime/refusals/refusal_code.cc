@@ -36,7 +36,7 @@ constexpr RefusalKind kinds[] = {
      "The path leads to something that is neither a file nor a directory."},
     {Code::other_site, "other_site", 403, "A page of another site asks.",
      "ask from a program, or from a page of this server"},
-    {Code::port_reserved, "port_reserved", 403, "The port is the sandbox's way out.",
+    {Code::port_reserved, "port_reserved", 403, "The port is the sandbox's way out, or for its secrets.",
      "let the server in the sandbox listen on another port"},
     {Code::service_worker, "service_worker", 403,
      "A page of a port wants a service worker for the server's own origin.",

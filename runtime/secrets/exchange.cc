@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 #include <variant>
+#include <vector>
 
 #include "runtime/llm/streamed_call.h"
 #include "runtime/secrets/guest_request.h"
@@ -21,6 +22,9 @@ using std::chrono::steady_clock;
 
 constexpr std::chrono::seconds patience_for_a_head{30};
 constexpr std::chrono::seconds patience_for_a_body{120};
+// Bodies up to this take nothing of what all share; larger ones take it in steps.
+constexpr std::uint64_t small_body_bytes = 64u << 10;
+constexpr std::uint64_t body_step_bytes = 1u << 20;
 constexpr std::string_view head_end = "\r\n\r\n";
 
 // What the program and the log are told where no reply came.
@@ -93,7 +97,7 @@ class Exchange {
   GuestRequest request_;
   SecretGrant grant_;
   std::string body_;
-  std::shared_ptr<void> memory_;
+  std::vector<std::shared_ptr<void>> memory_;
   std::string address_;  // set once it is connected
   steady_clock::time_point connected_at_{};
   bool is_answered_ = false;
@@ -182,16 +186,24 @@ bool Exchange::read_body() {
     return refuse(400, "http_request_error",
                   "there is more behind it: each connection takes one request");
   }
-  memory_ = connection_.take_memory(request_.body_bytes);
-  if (memory_ == nullptr) {
-    return refuse(503, "proxy_internal_error", "too many large bodies are under way; try again");
-  }
   if (request_.awaits_continue && body_.empty() && !guest_.write("HTTP/1.1 100 \r\n\r\n")) {
     return false;
   }
   const auto deadline = steady_clock::now() + patience_for_a_body;
+  // Memory is taken as the body comes: one that is announced alone keeps nobody from sending.
+  std::uint64_t room = small_body_bytes;
   while (body_.size() < request_.body_bytes) {
-    const auto left = static_cast<std::size_t>(request_.body_bytes - body_.size());
+    if (body_.size() == room) {
+      auto more = connection_.take_memory(body_step_bytes);
+      if (more == nullptr) {
+        return refuse(503, "proxy_internal_error",
+                      "too many large bodies are under way; try again");
+      }
+      memory_.push_back(std::move(more));
+      room += body_step_bytes;
+    }
+    const auto end = std::min(request_.body_bytes, room);
+    const auto left = static_cast<std::size_t>(end - body_.size());
     const auto read = guest_.read_some(body_, left, deadline);
     if (read == GuestSocket::Read::ended) return false;
     if (read == GuestSocket::Read::timed_out) {

@@ -27,6 +27,8 @@ bool SecretGateways::start(std::function<void()> work) {
     worker->thread.join();
     workers_.erase(worker);
   }
+  // A look-up may outlive its sandbox, for as long as a name server is silent.
+  if (workers_.size() >= max_workers) return false;
   Worker& worker = workers_.emplace_back();
   // Signals are for threads that expect them.
   sigset_t all;

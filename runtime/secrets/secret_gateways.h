@@ -37,7 +37,8 @@ class SecretGateways {
     if (options_.on_decision) options_.on_decision(decision);
   }
 
-  // Runs `work` on a thread of its own; returns false where the host has none left.
+  // Runs `work` on a thread of its own; returns false where the host has none left, or where
+  // very many are under way.
   bool start(std::function<void()> work);
 
   // Returns a place for a request's body in memory, which is given back with what is returned; null
@@ -50,6 +51,7 @@ class SecretGateways {
     std::atomic<bool> is_done = false;
   };
   static constexpr std::uint64_t max_memory = 128u << 20;
+  static constexpr std::size_t max_workers = 512;
 
   const Options options_;
   const Cancel stopped_;

@@ -4,6 +4,7 @@
 
 #include "jail/egress.h"
 #include "runtime/observe/uuid.h"
+#include "runtime/secrets/secret_gateway.h"
 #include "runtime/service/sandboxes.h"
 
 namespace runtime {
@@ -56,6 +57,11 @@ class Places {
 
 asio::awaitable<Sandboxes::Or<PortConnection>> Sandboxes::connect(
     Found sandbox, std::uint16_t port, LivingSandbox::Attendance attendance, Cancel cancel) {
+  // Whoever has the sandbox's token must not use its secrets, and a gateway may come at any moment.
+  if (port == secret_gateway_port) {
+    co_return Refusal{.code = RefusalCode::port_reserved,
+                      .detail = "port: 3129 is for the gateway of secrets, for programs inside"};
+  }
   if (port == jail::egress_port && !sandbox->network_rules().empty()) {
     co_return Refusal{.code = RefusalCode::port_reserved,
                       .detail = "port: the way out of the sandbox is no server inside"};

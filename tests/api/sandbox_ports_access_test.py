@@ -209,6 +209,7 @@ class Bounds(PortTest):
         sandbox = self.make(owner, network={"allow": ["example.org:443"]})
         shown = {"X-Access-Token": sandbox.made["access_token"]}
         self.assert_problem(403, "port_reserved", self.client.send("GET", self.path("/", sandbox, 3128), **shown), "way out")
+        self.assert_problem(403, "port_reserved", self.client.send("GET", self.path("/", sandbox, 3129), **shown), "secrets")
         self.assertEqual(401, self.client.send("GET", self.path("/", sandbox)).status)
         statuses = [self.client.send("GET", self.path("/", sandbox), **shown).status for _ in range(12)]
         self.assertEqual([502, 429], sorted(set(statuses), reverse=True))

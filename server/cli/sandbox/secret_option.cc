@@ -40,12 +40,18 @@ Result<std::string> value_of(const SecretOption& option, const runtime::Environm
   if (option.file.empty()) {
     const auto found = environment.find(option.variable);
     if (found != environment.end()) return found->second;
-    return invalid("the variable " + option.variable + " is not set");
+    // It may be the value itself, by =env:$NAME.
+    return invalid("the variable behind env: is not set; write its name, and not its value");
   }
   auto text = option.file == "-"
                   ? runtime::read_text(STDIN_FILENO, "standard input", value_and_line_end_bytes)
                   : runtime::read_text_file(option.file, value_and_line_end_bytes);
-  if (!text) return text;
+  if (!text) {
+    // As above.
+    jail::Error error = text.error();
+    error.doing = "read the file behind @";
+    return error;
+  }
   if (text->ends_with('\n')) text->pop_back();
   if (text->ends_with('\r')) text->pop_back();
   return text;
