@@ -2,7 +2,9 @@
 import json
 import os
 import pathlib
+import resource
 import shutil
+import subprocess
 import tempfile
 import unittest
 
@@ -344,6 +346,28 @@ class Ends(DiskTest):
         with self.assertRaises(live_server.DidNotStart) as raised:
             live_server.LiveServer(environment={**self.environment, "SANDBOX_USERS": "1879048192:1000"})
         self.assertIn("SANDBOX_DISK_PATH: each sandbox has a user of its own", str(raised.exception))
+
+    def test_a_lack_of_descriptors_ends_no_watch(self):
+        server = live_server.LiveServer(environment=self.environment)
+        self.addCleanup(server.stop)
+        with server.client() as client:
+            answer = client.post({"disk_kind": "directory", "limits": {"disk_mb": 32}}, "/v1/sandboxes")
+            path = f"/v1/sandboxes/{answer.json['id']}"
+            # It waits for a while before it writes.
+            script = "until [ -e go ]; do sleep 0.1; done; for i in $(seq 100); do head -c 1000000 /dev/zero > $i; done; sleep 1000"
+            self.assertEqual(201, client.post({"command": script, "background": True}, f"{path}/processes").status)
+            hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+            owner = os.stat(f"/proc/{server.pid}")
+            as_owner = {"user": owner.st_uid, "group": owner.st_gid, "extra_groups": []} if os.geteuid() == 0 else {}
+            def allow(descriptors):
+                subprocess.run(("prlimit", f"--pid={server.pid}", f"--nofile={descriptors}:"), check=True, **as_owner)
+            allow(3)
+            self.assertTrue(host_view.wait_until(lambda: "lacks descriptors" in "".join(server.log), 30), server.log)
+            allow(hard)
+            self.assertEqual("running", client.send("GET", path).json["state"])
+            self.assertEqual(201, client.send("PUT", f"{path}/files/workspace/go", b"go").status)
+            self.assertTrue(host_view.wait_until(lambda: client.send("GET", path).json["state"] == "ended", 30))
+            self.assertEqual("disk_full", client.send("GET", path).json["outcome"]["code"])
 
     def test_a_host_that_is_about_to_be_full(self):
         status = os.statvfs(self.place)
