@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -28,7 +29,9 @@ constexpr int to_read = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_NOATIME | O_CLOE
 constexpr int max_openings = 3;
 // A guest can make and remove names for as long as a directory is being read.
 constexpr std::uint64_t names_for_each_file = 4;
-constexpr std::size_t max_lines_of_maps = 100'000;
+// The clocks are read after so much work: a name, a descriptor or 256 bytes of text is a unit.
+constexpr std::uint64_t units_between_clocks = 32;
+constexpr std::uint64_t text_bytes_of_a_unit = 256;
 
 std::uint64_t bytes_of(const struct stat& status) {
   constexpr std::uint64_t unit = 512;  // of st_blocks, on every file system
@@ -60,6 +63,29 @@ Fd open_again(const Fd& directory) {
   return Fd(::openat(directory.get(), ".", to_read));
 }
 
+std::chrono::nanoseconds own_processor_time() {
+  timespec time{};
+  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return std::chrono::seconds(time.tv_sec) + std::chrono::nanoseconds(time.tv_nsec);
+}
+
+// The host has no room for what the look needs.
+bool is_shortage(int error) { return error == EMFILE || error == ENFILE || error == ENOMEM; }
+
+// Returns the number and the start of a process that has memory; empty where it ends.
+std::string identity_of(const std::string& process) {
+  const auto text = text_of(process + "/stat");
+  if (!text) return {};
+  // The name before may have brackets and blanks.
+  const std::size_t name_end = text->rfind(')');
+  if (name_end == text->npos) return {};
+  const std::string_view words = std::string_view(*text).substr(name_end + 1);
+  constexpr std::size_t start = 20;
+  constexpr std::size_t mapped = 21;
+  if (number_in(word_of(words, mapped)).value_or(0) == 0) return {};
+  return process + " " + std::string(word_of(words, start));
+}
+
 struct Line {
   Line() = default;
   Line(const Line&) = delete;
@@ -81,22 +107,76 @@ DiskCount::DiskCount(Fd directory) : directory_(std::move(directory)) {
   if (::fstat(directory_.get(), &status) == 0) device_ = status.st_dev;
 }
 
-DiskUse DiskCount::look(const Fd& init, std::uint64_t max_bytes, std::uint64_t max_files) {
+DiskUse DiskCount::look(const Fd& init, std::uint64_t max_bytes, std::uint64_t max_files,
+                        const Budget& budget) {
   use_ = {};
   max_bytes_ = max_bytes;
   max_files_ = max_files;
   names_left_ = names_for_each_file * max_files;
-  before_ = std::exchange(seen_, {});
-  // Files that lose their names while this looks are found by one of both ways.
-  const auto processes = init.valid() ? processes_below(init) : std::vector<std::string>();
-  for (const std::string& process : processes) add_open_files(process);
-  walk(open_again(directory_), 0);
-  for (const std::string& process : processes) {
-    add_open_files(process);
-    add_mapped_files(process);
+  budget_ = budget;
+  processor_time_end_ = own_processor_time() + budget.processor_time;
+  end_ = Clock::now() + budget.time;
+  units_ = 0;
+  text_bytes_ = 0;
+  // What a look in part has not seen is known by the one before it.
+  auto seen = std::exchange(seen_, {});
+  unreadable_before_ = std::exchange(unreadable_, {});
+  if (is_partial_) {
+    before_.merge(seen);
+  } else {
+    before_ = std::move(seen);
   }
-  use_.in_flight = in_flight_to(processes);
+  count(init);
+  is_partial_ = use_.seen != DiskUse::Seen::all;
   return use_;
+}
+
+// Files that lose their names while this looks are found by one of both ways.
+void DiskCount::count(const Fd& init) {
+  // A list of processes that lacks some is as good as none.
+  errno = 0;
+  const auto processes = init.valid() ? processes_below(init) : std::vector<std::string>();
+  note_failure(errno);
+  std::vector<bool> were_readable;
+  were_readable.reserve(processes.size());
+  for (const std::string& process : processes) were_readable.push_back(add_open_files(process));
+  if (!walk(open_again(directory_), 0)) return;
+  const auto now = Clock::now();
+  for (std::size_t i = 0; i < processes.size(); ++i) {
+    // The first one is init, which no guest may read and which opens none of these files.
+    if (!add_open_files(processes[i]) && !were_readable[i] && i > 0) {
+      note_unreadable(processes[i], now);
+    }
+    add_mapped_files(processes[i]);
+  }
+  for (const std::string& process : processes) count_in_flight(process);
+}
+
+void DiskCount::note_unreadable(const std::string& process, Clock::time_point now) {
+  const std::string identity = identity_of(process);
+  if (identity.empty()) return;
+  if (use_.seen == DiskUse::Seen::all) use_.seen = DiskUse::Seen::unreadable;
+  const auto before = unreadable_before_.find(identity);
+  const auto since = before == unreadable_before_.end() ? now : before->second;
+  unreadable_.emplace(identity, since);
+  if (now - since >= patience_with_unreadable) use_.is_countable = false;
+}
+
+// Returns true from when on this look can end only in part.
+bool DiskCount::is_spent(std::uint64_t units) {
+  using Seen = DiskUse::Seen;
+  units_ += units;
+  if (units_ >= units_between_clocks) {
+    units_ = 0;
+    const bool is_over = own_processor_time() >= processor_time_end_ || Clock::now() >= end_ ||
+                         text_bytes_ > budget_.max_text_bytes;
+    if (is_over && use_.seen != Seen::short_of_the_host) use_.seen = Seen::beyond_budget;
+  }
+  return use_.seen == Seen::beyond_budget || use_.seen == Seen::short_of_the_host;
+}
+
+void DiskCount::note_failure(int error) {
+  if (is_shortage(error)) use_.seen = DiskUse::Seen::short_of_the_host;
 }
 
 bool DiskCount::is_beyond() const {
@@ -115,22 +195,32 @@ void DiskCount::add(ino_t inode, std::uint64_t bytes) {
 
 // Returns false where there is no need to look further.
 bool DiskCount::walk(Fd directory, int depth) {
+  if (!directory.valid()) note_failure(errno);
+  errno = 0;
   const auto listed = below::directory_of(std::move(directory));
   if (listed == nullptr) {
-    use_.is_countable = false;
+    note_failure(errno);
+    if (!is_spent()) use_.is_countable = false;
     return false;
   }
   while (const char* name = below::next_name(listed.get())) {
+    if (is_spent()) return false;
     if (names_left_ == 0) use_.is_countable = false;
     if (names_left_ == 0) return false;
     --names_left_;
     struct stat status {};
-    if (::fstatat(::dirfd(listed.get()), name, &status, AT_SYMLINK_NOFOLLOW) != 0) continue;
+    if (::fstatat(::dirfd(listed.get()), name, &status, AT_SYMLINK_NOFOLLOW) != 0) {
+      note_failure(errno);
+      continue;
+    }
     add(status.st_ino, bytes_of(status));
     if (is_beyond()) return false;
     if (!S_ISDIR(status.st_mode)) continue;
     Fd inner = open_below(::dirfd(listed.get()), name);
-    if (!inner.valid() && errno != EACCES) continue;  // another name by now, or none
+    if (!inner.valid()) {
+      note_failure(errno);
+      if (errno != EACCES) continue;  // another name by now, or none
+    }
     if (!inner.valid() || depth + 1 == max_depth) {
       use_.is_countable = false;
       return false;
@@ -140,42 +230,70 @@ bool DiskCount::walk(Fd directory, int depth) {
   return true;
 }
 
-void DiskCount::add_open_files(const std::string& process) {
+// Returns 0, or why that is not to be seen.
+int DiskCount::add_nameless(int directory, const char* name) {
+  struct stat status {};
+  if (::fstatat(directory, name, &status, 0) != 0) {
+    const int error = errno;
+    note_failure(error);
+    return error;
+  }
+  if (status.st_dev == device_ && status.st_nlink == 0) add(status.st_ino, bytes_of(status));
+  return 0;
+}
+
+// Returns false where the process lets nobody read what it has open.
+bool DiskCount::add_open_files(const std::string& process) {
+  if (is_spent()) return true;
+  Fd directory(::open((process + "/fd").c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!directory.valid()) {
+    note_failure(errno);
+    return errno != EACCES && errno != EPERM;
+  }
+  // The kernel holds the program that a process executes, and the directory that it is in, also
+  // where the process has neither of them open or mapped.
+  for (const char* const name : {"../exe", "../cwd"}) {
+    if (add_nameless(directory.get(), name) == EACCES) return false;
+  }
+  const auto listed = below::directory_of(std::move(directory));
+  if (listed == nullptr) return true;
+  while (const char* name = below::next_name(listed.get())) {
+    if (is_spent()) return true;
+    if (add_nameless(::dirfd(listed.get()), name) == EACCES) return false;
+  }
+  return true;
+}
+
+void DiskCount::count_in_flight(const std::string& process) {
+  if (is_spent()) return;
   const auto listed = below::directory_of(
       Fd(::open((process + "/fd").c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)));
   if (listed == nullptr) return;
   while (const char* name = below::next_name(listed.get())) {
     struct stat status {};
+    if (is_spent()) return;
     if (::fstatat(::dirfd(listed.get()), name, &status, 0) != 0) continue;
-    if (status.st_dev != device_ || status.st_nlink != 0) continue;
-    add(status.st_ino, bytes_of(status));
+    if (!S_ISSOCK(status.st_mode)) continue;
+    const auto text = text_of(process + "/fdinfo/" + name);
+    if (!text) continue;
+    if (is_spent(text->size() / text_bytes_of_a_unit)) return;
+    use_.in_flight += number_after(*text, "scm_fds:").value_or(0);
   }
-}
-
-std::uint64_t DiskCount::in_flight_to(const std::vector<std::string>& processes) const {
-  std::uint64_t in_flight = 0;
-  for (const std::string& process : processes) {
-    const auto listed = below::directory_of(
-        Fd(::open((process + "/fd").c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)));
-    if (listed == nullptr) continue;
-    while (const char* name = below::next_name(listed.get())) {
-      struct stat status {};
-      if (::fstatat(::dirfd(listed.get()), name, &status, 0) != 0) continue;
-      if (!S_ISSOCK(status.st_mode)) continue;
-      const auto text = text_of(process + "/fdinfo/" + name);
-      if (text) in_flight += number_after(*text, "scm_fds:").value_or(0);
-    }
-  }
-  return in_flight;
 }
 
 void DiskCount::add_mapped_files(const std::string& process) {
+  if (is_spent()) return;
   const std::unique_ptr<FILE, CloseFile> maps(::fopen((process + "/maps").c_str(), "re"));
-  if (maps == nullptr) return;
+  if (maps == nullptr) {
+    note_failure(errno);
+    return;
+  }
   Line line;
-  for (std::size_t i = 0; i < max_lines_of_maps; ++i) {
+  for (;;) {
     const ssize_t size = ::getline(&line.text, &line.room, maps.get());
     if (size <= 0) return;
+    text_bytes_ += static_cast<std::uint64_t>(size);
+    if (is_spent(1 + static_cast<std::uint64_t>(size) / text_bytes_of_a_unit)) return;
     const std::string_view whole(line.text, static_cast<std::size_t>(size));
     if (!whole.ends_with(" (deleted)\n")) continue;
     std::uint64_t from = 0;
@@ -190,6 +308,12 @@ void DiskCount::add_mapped_files(const std::string& process) {
     const auto before = before_.find(inode);
     add(inode, std::max(to - from, before == before_.end() ? 0 : before->second));
   }
+}
+
+bool Doubts::are_certain(const DiskUse& use) {
+  spent_budgets_ = use.seen == DiskUse::Seen::beyond_budget ? spent_budgets_ + 1 : 0;
+  partial_looks_ = use.seen == DiskUse::Seen::all ? 0 : partial_looks_ + 1;
+  return spent_budgets_ >= max_spent_budgets || partial_looks_ >= max_partial_looks;
 }
 
 }  // namespace runtime

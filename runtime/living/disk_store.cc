@@ -26,6 +26,7 @@ using jail::Result;
 constexpr std::string_view prefix_of_servers = "server-";
 constexpr char trash_name[] = "removed";
 constexpr int max_new_names = 16;
+constexpr std::size_t names_to_make_room = 256;
 
 Error failed(const std::string& doing) {
   const int error = errno;
@@ -103,8 +104,18 @@ Result<std::shared_ptr<DiskStore>> DiskStore::open(const std::string& path) {
                  {}};
   }
   const std::shared_ptr<DiskStore> store(new DiskStore(real.get(), std::move(base)));
-  if (auto made = store->make_own(); !made) return made.error();
+  auto made = store->make_own();
+  const bool is_full = !made && made.error().kind == ErrorKind::exhausted;
+  if (!made && !is_full) return made.error();
   store->find_left();
+  if (!is_full) return store;
+  // What a server has left that died may take all that there is.
+  auto state = TreeRemoval::State::more;
+  while (!made && state == TreeRemoval::State::more) {
+    state = store->remove_some(names_to_make_room);
+    made = store->make_own();
+  }
+  if (!made) return made.error();
   return store;
 }
 
@@ -116,7 +127,12 @@ Result<void> DiskStore::make_own() {
     if (::mkdirat(base_.get(), own_name_.c_str(), 0700) != 0) return failed(doing);
     own_ = open_directory_in(base_.get(), own_name_.c_str());
     if (!own_.valid() || !lock(own_) || !has_name(own_, base_, own_name_)) continue;
-    if (::mkdirat(own_.get(), trash_name, 0700) != 0) return failed(doing);
+    if (::mkdirat(own_.get(), trash_name, 0700) != 0) {
+      const Error error = failed(doing);
+      ::unlinkat(base_.get(), own_name_.c_str(), AT_REMOVEDIR);
+      own_.reset();
+      return error;
+    }
     trash_ = open_directory_in(own_.get(), trash_name);
     Fd to_empty = open_directory_in(own_.get(), trash_name);
     if (!trash_.valid() || !to_empty.valid()) return failed(doing);
@@ -167,7 +183,7 @@ void DiskStore::take_back(const std::string& name) {
 
 TreeRemoval::State DiskStore::remove_some(std::size_t names) {
   using State = TreeRemoval::State;
-  State all = removal_->step(names);
+  State all = removal_ ? removal_->step(names) : State::done;
   if (all == State::more) return all;
   for (std::size_t i = 0; i < left_.size(); ++i) {
     const State state = left_[i].removal.step(names);
@@ -188,6 +204,8 @@ Result<DiskStore::Room> DiskStore::room() const {
   return Room{.available_bytes = status.f_bavail * block,
               .used_bytes = (status.f_blocks - status.f_bfree) * block,
               .used_files = status.f_files - status.f_ffree,
+              .available_files = status.f_favail,
+              .all_files = status.f_files,
               .counts_files = status.f_files > 0};
 }
 

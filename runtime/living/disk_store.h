@@ -78,6 +78,8 @@ class DiskStore : public std::enable_shared_from_this<DiskStore> {
     std::uint64_t available_bytes = 0;  // for this process's user
     std::uint64_t used_bytes = 0;
     std::uint64_t used_files = 0;
+    std::uint64_t available_files = 0;  // for this process's user
+    std::uint64_t all_files = 0;        // used or not
     bool counts_files = false;
   };
   jail::Result<Room> room() const;

@@ -2,7 +2,10 @@
 // may be in it, and how much was in it when it was counted last.
 #pragma once
 
+#include <chrono>
+#include <condition_variable>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -36,19 +39,42 @@ class SandboxDisk {
     use.bytes += written();
     return use;
   }
-  bool is_beyond() const {
-    const DiskUse now = use();
-    return now.bytes > limits_.bytes || now.files > limits_.files || !now.is_countable;
+  bool is_beyond() const { return is_beyond(use()); }
+  bool is_beyond(const DiskUse& use) const {
+    return use.bytes > limits_.bytes || use.files > limits_.files || !use.is_countable;
   }
   // To be called before and after a count, which sees the files that were complete before it.
   void begin_count() {
     const std::lock_guard lock(mutex_);
     before_count_ = std::exchange(complete_, 0) + before_count_;
+    begun_ = wanted_;
   }
   void note(const DiskUse& use) {
     const std::lock_guard lock(mutex_);
     use_ = use;
     before_count_ = 0;
+    is_in_doubt_ = false;
+    counted_ = begun_;
+    is_counted_.notify_all();
+  }
+  // The latest look could not see all of it.
+  void note_doubt() {
+    const std::lock_guard lock(mutex_);
+    is_in_doubt_ = true;
+  }
+  bool is_in_doubt() const {
+    const std::lock_guard lock(mutex_);
+    return is_in_doubt_;
+  }
+
+  // Has `ask` called when somebody waits for a count.
+  void count_by(std::function<void()> ask) {
+    const std::lock_guard lock(mutex_);
+    ask_ = std::move(ask);
+  }
+  bool is_count_wanted() const {
+    const std::lock_guard lock(mutex_);
+    return wanted_ != counted_;
   }
 
   // The room for a file that its owner writes.
@@ -81,8 +107,10 @@ class SandboxDisk {
       disk_->complete_ += taken_;
     }
     bool take(std::uint64_t bytes) override {
-      const std::lock_guard lock(disk_->mutex_);
-      if (disk_->use_.bytes + disk_->written() + bytes > disk_->limits_.bytes) return false;
+      std::unique_lock lock(disk_->mutex_);
+      // What was removed since the latest count may have made room.
+      if (!disk_->has_room_for(bytes)) disk_->wait_for_count(lock);
+      if (!disk_->has_room_for(bytes)) return false;
       disk_->incomplete_ += bytes;
       taken_ += bytes;
       return true;
@@ -93,7 +121,26 @@ class SandboxDisk {
     std::uint64_t taken_ = 0;
   };
 
+  using Clock = DiskCount::Clock;
+  static constexpr std::chrono::milliseconds patience{300};
+  // After a count that did not come in time nobody waits for another one for so long.
+  static constexpr std::chrono::seconds impatience{1};
+
   std::uint64_t written() const { return incomplete_ + complete_ + before_count_; }
+  bool has_room_for(std::uint64_t bytes) const {
+    return use_.bytes + written() + bytes <= limits_.bytes;
+  }
+  void wait_for_count(std::unique_lock<std::mutex>& lock) {
+    if (!ask_ || Clock::now() < patient_from_) return;
+    const std::uint64_t mine = ++wanted_;
+    const std::function<void()> ask = ask_;
+    lock.unlock();
+    ask();
+    lock.lock();
+    if (!is_counted_.wait_for(lock, patience, [&] { return counted_ >= mine; })) {
+      patient_from_ = Clock::now() + impatience;
+    }
+  }
 
   const std::shared_ptr<SandboxDirectory> directory_;
   const Limits limits_;
@@ -105,6 +152,14 @@ class SandboxDisk {
   std::uint64_t complete_ = 0;
   std::uint64_t before_count_ = 0;
   bool is_host_full_ = false;
+  bool is_in_doubt_ = false;
+  // Counts that somebody has waited for, by number: asked for, begun, and done.
+  std::uint64_t wanted_ = 0;
+  std::uint64_t begun_ = 0;
+  std::uint64_t counted_ = 0;
+  std::function<void()> ask_;
+  std::condition_variable is_counted_;
+  Clock::time_point patient_from_{};
 };
 
 }  // namespace runtime

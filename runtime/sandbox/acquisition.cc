@@ -21,11 +21,8 @@ constexpr std::chrono::milliseconds end_of_a_jail{10};
 
 Error queue_is_full() { return {ErrorKind::exhausted, "run a program: the queue is full", 0, {}}; }
 
-Error none_became_free(const char* what) {
-  return {ErrorKind::exhausted,
-          "run a program: no " + std::string(what) + " became free in time",
-          0,
-          {}};
+Error none_in_time(std::string_view what) {
+  return {ErrorKind::exhausted, "run a program: " + std::string(what), 0, {}};
 }
 
 Error not_ready(std::chrono::seconds after) {
@@ -102,7 +99,7 @@ asio::awaitable<Result<Acquisition::Waited>> Acquisition::wait_for_place(std::st
   queued_ = admission_->ask(caller, answer_to(answer));
   if (queued_ == nullptr) co_return queue_is_full();
   const Waited waited = co_await wait_for(answer, [this] { return admission_->withdraw(queued_); });
-  if (waited == Waited::late) co_return none_became_free("place");
+  if (waited == Waited::late) co_return none_in_time("no place became free in time");
   if (waited == Waited::cancelled) co_return waited;
   queued_ = nullptr;
   if (!**answer) co_return queue_is_full();  // it went to a caller with fewer requests
@@ -116,7 +113,7 @@ asio::awaitable<Acquisition::Tried> Acquisition::wait_for_jail(const RunRequest&
   const Waited waited = co_await wait_for(answer, [] { return true; });
   ticket_ = nullptr;
   if (waited == Waited::cancelled) co_return std::nullopt;
-  if (waited == Waited::late) co_return none_became_free("jail");
+  if (waited == Waited::late) co_return none_in_time(no_jail_of_template);
   placed_at_ = clock_.now();
   if (**answer) co_return std::move(**answer);
   co_return launch(request, Way::cold, nullptr);

@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "jail/result.h"
 #include "runtime/sandbox/admission.h"
@@ -19,6 +20,10 @@
 #include "runtime/sandbox/warm_pool.h"
 
 namespace runtime {
+
+// How the error ends of a run that waited for a jail of the template that it named, in vain.
+inline constexpr std::string_view no_jail_of_template =
+    "no jail of its template became free in time";
 
 // Belongs to one run, on the executor of its alarm. The destructor gives up the jail, and after
 // that the place.

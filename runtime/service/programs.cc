@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include "runtime/sandbox/acquisition.h"
 #include "runtime/sandbox/jail_handle.h"
 #include "runtime/service/records.h"
 #include "runtime/service/result_json.h"
@@ -31,7 +32,9 @@ std::optional<Refusal> turned_away(const RunnerState& state, const jail::Error& 
     refusal.code = RefusalCode::busy;
     refusal.limit = std::int64_t{state.max_running} + state.max_queued;
     refusal.used = std::int64_t{state.running} + state.queued;
-    refusal.detail = "too many programs run or wait; try again";
+    refusal.detail = error.doing.ends_with(no_jail_of_template)
+                         ? std::string(no_jail_of_template) + "; try again, or name no template"
+                         : "too many programs run or wait; try again";
   }
   return refusal;
 }

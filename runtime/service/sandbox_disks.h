@@ -5,7 +5,6 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
-#include <list>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -18,13 +17,13 @@
 #include "runtime/living/living_sandbox.h"
 #include "runtime/living/sandbox_disk.h"
 #include "runtime/observe/logger.h"
+#include "runtime/service/disk_lane.h"
 
 namespace runtime {
 
-// Thread-safe. A thread of its own looks at the disks, ends sandboxes that have more than they may,
-// and removes what ended ones have left. It sees each disk the more often the closer that is to its
-// limit, and spends a fifth of its time on it at most.
-class SandboxDisks {
+// Thread-safe. Two lanes look at the disks and end sandboxes that have more than they may. A thread
+// of its own keeps the reserve and removes what ended ones have left: neither waits for a count.
+class SandboxDisks : public std::enable_shared_from_this<SandboxDisks> {
  public:
   struct Options {
     std::string path;                 // absolute
@@ -50,38 +49,35 @@ class SandboxDisks {
  private:
   using Clock = std::chrono::steady_clock;
 
-  struct Watched {
+  struct Made {
+    std::weak_ptr<SandboxDisk> disk;
+    std::weak_ptr<LivingSandbox> living;  // once it is watched
+  };
+  struct Known {
     std::shared_ptr<SandboxDisk> disk;
-    std::weak_ptr<LivingSandbox> living;
-    DiskCount count;
-    Clock::time_point next{};     // when it is to be looked at
-    Clock::time_point counted{};  // when it was counted last
-    DiskStore::Room room{};       // as it was then
-    bool is_counted = false;
+    std::shared_ptr<LivingSandbox> living;
   };
 
   void run();
-  void look_at_all(Clock::time_point now, Clock::time_point& next);
-  bool look(Watched& watched, const DiskStore::Room& room);
-  static bool count(Watched& watched, const DiskStore::Room& room, Clock::time_point now);
-  bool may_have_grown(const Watched& watched, const DiskStore::Room& room,
-                      Clock::time_point now) const;
-  void keep_reserve(const DiskStore::Room& room, Clock::time_point now);
+  std::vector<Known> all_that_live();
+  Clock::time_point keep_reserve(Clock::time_point now);
+  void end_one(const DiskStore::Room& room, bool lacks_files);
   void note_removal(TreeRemoval::State state);
 
   const std::shared_ptr<DiskStore> store_;
   const Options options_;
   Logger& logger_;
+  DiskLane fast_;
+  DiskLane slow_;
 
   std::mutex mutex_;
   std::condition_variable is_new_;
-  std::vector<std::weak_ptr<SandboxDisk>> made_;
-  std::list<Watched> to_watch_;  // which the thread takes
+  std::vector<Made> made_;
+  bool has_new_ = false;
   bool has_trash_ = true;
   bool is_over_ = false;
 
   // The thread's own.
-  std::list<Watched> watched_;
   Clock::time_point reserve_kept_{};  // when a sandbox was ended for it
   Clock::time_point stuck_until_{};   // no removal is tried before
 

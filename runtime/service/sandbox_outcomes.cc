@@ -95,6 +95,10 @@ Outcome Sandboxes::outcome_of_disk(const Sandbox& sandbox) const {
   const SandboxDisk::Limits& limits = sandbox.disk_->limits();
   if (sandbox.disk_->is_host_full()) {
     outcome.cause = "the host's disk was about to be full";
+  } else if (!use.is_countable && use.seen != DiskUse::Seen::all) {
+    outcome.cause = use.seen == DiskUse::Seen::unreadable
+                        ? "its files could not be counted: a process kept itself from being read"
+                        : "its files could not be counted: there was too much to read";
   } else if (!use.is_countable) {
     outcome.cause = "its directories lie too deep, or keep themselves from being counted";
   } else if (use.files > limits.files) {

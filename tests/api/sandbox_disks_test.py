@@ -2,7 +2,9 @@
 import json
 import os
 import pathlib
+import resource
 import shutil
+import subprocess
 import tempfile
 import unittest
 
@@ -122,6 +124,18 @@ class Disks(DiskTest):
         self.assertEqual("running", sandbox.now()["state"])
 
 
+    def test_what_was_removed_makes_room_at_once(self):
+        sandbox = self.on_disk(16)
+        self.assertEqual(201, sandbox.put("/workspace/a", bytes(10 * MB)).status)
+        for _ in range(3):
+            answer = sandbox.put("/workspace/a", bytes(5 * MB))
+            self.assertLess(answer.status, 300, answer)
+        sandbox.run("head -c 9000000 /dev/zero > b; sync b; rm b")
+        self.assertEqual(204, sandbox.remove("/workspace/a").status)
+        self.assertEqual(201, sandbox.put("/workspace/c", bytes(14 * MB)).status)
+        self.assertEqual(507, sandbox.put("/workspace/d", bytes(14 * MB)).status)
+
+
 class Bounds(DiskTest):
     """Each ends the sandbox, and nothing but it."""
 
@@ -211,6 +225,53 @@ time.sleep(1000)
 """)
         self.assertIn("deep", outcome["cause"])
 
+    def test_a_process_that_keeps_itself_from_being_read(self):
+        outcome = self.ended_by("""
+import ctypes, os, time
+ctypes.CDLL(None).prctl(4, 0, 0, 0, 0)  # PR_SET_DUMPABLE
+for i in range(2):
+    held = os.open("/workspace/file", os.O_CREAT | os.O_RDWR)
+    os.unlink("/workspace/file")
+time.sleep(1000)
+""")
+        self.assertIn("could not be counted: a process kept itself from being read", outcome["cause"])
+
+    def test_a_program_that_nobody_may_read(self):
+        outcome = self.ended_by("cp /bin/sleep s && chmod 111 s && exec ./s 1000")
+        self.assertIn("could not be counted", outcome["cause"])
+
+    def test_programs_that_start_and_end_all_the_time_are_counted(self):
+        sandbox = self.on_disk(32)
+        sandbox.run("for i in $(seq 400); do echo $i > file; cat file > copy; done & "
+                    "for i in $(seq 400); do echo $i > file2; cat file2 > copy2; done; wait")
+        self.assertEqual("running", sandbox.now()["state"])
+
+    def test_more_mappings_than_can_be_read(self):
+        """Its neighbour's bound is held meanwhile."""
+        neighbour, sandbox = self.on_disk(32), self.on_disk(32, limits={"memory_mb": 400})
+        sandbox.start(["python3", "-c", """
+import mmap, os, time
+name = "\\n" * 250
+for _ in range(150):
+    os.mkdir(name)
+    os.chdir(name)
+file = os.open("f", os.O_CREAT | os.O_RDWR)
+os.ftruncate(file, 8192)
+held = [mmap.mmap(file, 4096, prot=mmap.PROT_READ, offset=4096 * (i % 2)) for i in range(400)]
+for _ in range(20):
+    if os.fork() == 0: break
+time.sleep(1000)
+"""])
+        neighbour.start("for i in $(seq 1000); do head -c 1000000 /dev/zero > $i; done; sleep 1000")
+        self.assertLess(self.ends_full(neighbour)["used"], 200)
+        outcome = self.ends_full(sandbox)
+        self.assertIn("could not be counted: there was too much to read", outcome["cause"])
+
+    def test_a_program_without_a_name(self):
+        """A process that executes a file keeps it, though it has neither a name nor a descriptor."""
+        self.ended_by("for i in 1 2 3 4; do cp /bin/sleep s; head -c 12000000 /dev/zero >> s; ./s 1000 & "
+                      "until [ \"$(readlink /proc/$!/exe)\" = /workspace/s ]; do :; done; rm s; done; wait")
+
     def test_names_that_are_exchanged(self):
         """A tree that never stays where it is hides nothing for long."""
         self.ended_by("""
@@ -285,6 +346,28 @@ class Ends(DiskTest):
         with self.assertRaises(live_server.DidNotStart) as raised:
             live_server.LiveServer(environment={**self.environment, "SANDBOX_USERS": "1879048192:1000"})
         self.assertIn("SANDBOX_DISK_PATH: each sandbox has a user of its own", str(raised.exception))
+
+    def test_a_lack_of_descriptors_ends_no_watch(self):
+        server = live_server.LiveServer(environment=self.environment)
+        self.addCleanup(server.stop)
+        with server.client() as client:
+            answer = client.post({"disk_kind": "directory", "limits": {"disk_mb": 32}}, "/v1/sandboxes")
+            path = f"/v1/sandboxes/{answer.json['id']}"
+            # It waits for a while before it writes.
+            script = "until [ -e go ]; do sleep 0.1; done; for i in $(seq 100); do head -c 1000000 /dev/zero > $i; done; sleep 1000"
+            self.assertEqual(201, client.post({"command": script, "background": True}, f"{path}/processes").status)
+            hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+            owner = os.stat(f"/proc/{server.pid}")
+            as_owner = {"user": owner.st_uid, "group": owner.st_gid, "extra_groups": []} if os.geteuid() == 0 else {}
+            def allow(descriptors):
+                subprocess.run(("prlimit", f"--pid={server.pid}", f"--nofile={descriptors}:"), check=True, **as_owner)
+            allow(3)
+            self.assertTrue(host_view.wait_until(lambda: "lacks descriptors" in "".join(server.log), 30), server.log)
+            allow(hard)
+            self.assertEqual("running", client.send("GET", path).json["state"])
+            self.assertEqual(201, client.send("PUT", f"{path}/files/workspace/go", b"go").status)
+            self.assertTrue(host_view.wait_until(lambda: client.send("GET", path).json["state"] == "ended", 30))
+            self.assertEqual("disk_full", client.send("GET", path).json["outcome"]["code"])
 
     def test_a_host_that_is_about_to_be_full(self):
         status = os.statvfs(self.place)

@@ -3,14 +3,19 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
+#include <chrono>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -41,7 +46,7 @@ class DiskCountTest : public testing::Test {
   DiskUse look(std::uint64_t max_bytes = no_bound, std::uint64_t max_files = 100'000) {
     if (!count_) count_.emplace(directory());
     const Fd self(static_cast<int>(::syscall(SYS_pidfd_open, ::getpid(), 0)));
-    return count_->look(self, max_bytes, max_files);
+    return count_->look(self, max_bytes, max_files, budget_);
   }
 
   Fd make(const std::string& name) const {
@@ -53,6 +58,9 @@ class DiskCountTest : public testing::Test {
     ASSERT_EQ(::write(file.get(), block.data(), block.size()), static_cast<ssize_t>(bytes));
   }
 
+  DiskCount::Budget budget_{.processor_time = std::chrono::seconds(60),
+                            .time = std::chrono::seconds(60),
+                            .max_text_bytes = 1u << 30};
   fs::path root_;
   std::optional<DiskCount> count_;
 };
@@ -210,6 +218,136 @@ TEST_F(DiskCountTest, NamesThatAreExchangedLeadNowhereElse) {
   is_over = true;
   guest.join();
   EXPECT_EQ(look().files, still.files);
+}
+
+// Forks; the child closes `is_ready` when it is in the state that `enter` brings it to.
+class Child {
+ public:
+  template <typename Enter>
+  explicit Child(Enter enter) {
+    int ends[2];
+    if (::pipe2(ends, O_CLOEXEC) != 0) return;
+    pid_ = ::fork();
+    if (pid_ == 0) {
+      ::close(ends[0]);
+      enter();
+      ::close(ends[1]);
+      for (;;) ::pause();
+    }
+    ::close(ends[1]);
+    char byte = 0;
+    [[maybe_unused]] const ssize_t end = ::read(ends[0], &byte, 1);
+    ::close(ends[0]);
+  }
+  ~Child() {
+    ::kill(pid_, SIGKILL);
+    ::waitpid(pid_, nullptr, 0);
+  }
+
+ private:
+  pid_t pid_ = -1;
+};
+
+TEST_F(DiskCountTest, WhatIsTooMuchToReadIsNotRead) {
+  for (int i = 0; i < 200; ++i) make(std::to_string(i));
+  EXPECT_EQ(look().seen, DiskUse::Seen::all);
+  budget_.processor_time = {};
+  DiskUse use = look();
+  EXPECT_EQ(use.seen, DiskUse::Seen::beyond_budget);
+  EXPECT_LT(use.files, 200u);
+  budget_.processor_time = std::chrono::seconds(60);
+  budget_.time = {};
+  EXPECT_EQ(look().seen, DiskUse::Seen::beyond_budget);
+  budget_.time = std::chrono::seconds(60);
+  budget_.max_text_bytes = 1000;
+  EXPECT_EQ(look().seen, DiskUse::Seen::beyond_budget) << "mappings are text";
+  budget_.max_text_bytes = 1u << 30;
+  use = look();
+  EXPECT_EQ(use.seen, DiskUse::Seen::all);
+  EXPECT_EQ(use.files, 200u);
+}
+
+TEST_F(DiskCountTest, AProcessThatStaysUnreadableIsNotCountable) {
+  if (::geteuid() == 0) GTEST_SKIP() << "root reads every process";
+  const Child child([] { ::prctl(PR_SET_DUMPABLE, 0); });
+  DiskUse use = look();
+  EXPECT_EQ(use.seen, DiskUse::Seen::unreadable);
+  EXPECT_TRUE(use.is_countable) << "it may execute a program at this moment";
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  while (use.is_countable && std::chrono::steady_clock::now() < deadline) use = look();
+  EXPECT_FALSE(use.is_countable);
+}
+
+TEST_F(DiskCountTest, AProcessThatHasEndedIsNotUnreadable) {
+  const pid_t ended = ::fork();
+  if (ended == 0) ::_exit(0);
+  siginfo_t info{};
+  ASSERT_EQ(::waitid(P_PID, static_cast<id_t>(ended), &info, WEXITED | WNOWAIT), 0);
+  EXPECT_EQ(look().seen, DiskUse::Seen::all);
+  ::waitpid(ended, nullptr, 0);
+}
+
+TEST_F(DiskCountTest, CountsTheProgramThatAProcessExecutes) {
+  const fs::path program = root_ / "program";
+  fs::copy_file("/usr/bin/sleep", program);
+  {
+    Fd more(::open(program.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC));
+    fill(more, 2 * mib);
+  }
+  const std::uint64_t before = look().bytes;
+  const pid_t pid = ::fork();
+  if (pid == 0) {
+    ::execl(program.c_str(), "sleep", "1000", nullptr);
+    ::_exit(1);
+  }
+  const std::string exe = "/proc/" + std::to_string(pid) + "/exe";
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  std::error_code ignored;
+  while (fs::read_symlink(exe, ignored) != program && std::chrono::steady_clock::now() < deadline) {
+  }
+  fs::remove(program);
+  EXPECT_EQ(look().bytes, before);
+  ::kill(pid, SIGKILL);
+  ::waitpid(pid, nullptr, 0);
+  EXPECT_LT(look().bytes, 2 * mib);
+}
+
+TEST_F(DiskCountTest, ALackOfDescriptorsIsNoFaultOfTheSandbox) {
+  fs::create_directories(root_ / "a/b/c");
+  fill("a/b/c/file", mib);
+  EXPECT_GE(look().bytes, mib);
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
+  const Fd self(static_cast<int>(::syscall(SYS_pidfd_open, ::getpid(), 0)));
+  for (rlim_t free = 0; free < 4; ++free) {
+    const rlimit few{.rlim_cur = static_cast<rlim_t>(self.get()) + 1 + free,
+                     .rlim_max = before.rlim_max};
+    ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &few), 0);
+    const DiskUse use = count_->look(self, no_bound, 100'000, budget_);
+    ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
+    EXPECT_EQ(use.seen, DiskUse::Seen::short_of_the_host) << free;
+    EXPECT_TRUE(use.is_countable) << free;
+  }
+  EXPECT_GE(look().bytes, mib);
+}
+
+TEST(DoubtsTest, OneLookProvesNothing) {
+  const auto use = [](DiskUse::Seen seen) {
+    DiskUse use;
+    use.seen = seen;
+    return use;
+  };
+  using Seen = DiskUse::Seen;
+  Doubts doubts;
+  EXPECT_FALSE(doubts.are_certain(use(Seen::beyond_budget)));
+  EXPECT_FALSE(doubts.are_certain(use(Seen::all)));
+  EXPECT_FALSE(doubts.are_certain(use(Seen::beyond_budget)));
+  EXPECT_TRUE(doubts.are_certain(use(Seen::beyond_budget)));
+  Doubts others;
+  for (int i = 1; i < Doubts::max_partial_looks; ++i) {
+    EXPECT_FALSE(others.are_certain(use(Seen::unreadable))) << i;
+  }
+  EXPECT_TRUE(others.are_certain(use(Seen::unreadable)));
 }
 
 }  // namespace

@@ -3,7 +3,9 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sched.h>
 #include <stdlib.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -104,6 +106,52 @@ TEST_F(DiskStoreTest, WhatADeadServerLeftIsRemovedAndWhatALivingOneHasIsNot) {
   EXPECT_EQ(empty(*next), State::done);
   EXPECT_EQ(servers(), 2);
   EXPECT_TRUE(fs::exists(kept->path() + "/kept"));
+}
+
+// Runs in a child that has the root of the test as a file system of its own, for 100 files. Returns
+// 0, or the step that failed.
+int start_where_a_dead_server_left_no_room(const std::string& root, const std::string& disks) {
+  if (::mount("disks", root.c_str(), "tmpfs", 0, "nr_inodes=100") != 0) return 1;
+  const auto fill = [](const std::string& directory) {
+    int number = 0;
+    const auto next = [&] { return directory + "/" + std::to_string(number++); };
+    while (Fd(::open(next().c_str(), O_CREAT | O_WRONLY | O_CLOEXEC, 0600)).valid()) {
+    }
+  };
+  const pid_t pid = ::fork();
+  if (pid == 0) {
+    auto dying = DiskStore::open(disks);
+    auto left = dying ? (*dying)->make() : dying.error();
+    if (!left) ::_exit(1);
+    fill((*left)->path());
+    ::_exit(0);
+  }
+  int status = 0;
+  if (::waitpid(pid, &status, 0) != pid || status != 0) return 2;
+  if (::mkdir((root + "/one-more").c_str(), 0700) == 0) return 3;
+  const auto store = DiskStore::open(disks);
+  if (!store) return 4;
+  return (*store)->make() ? 0 : 5;
+}
+
+TEST_F(DiskStoreTest, WhatADeadServerLeftMakesRoomForTheNext) {
+  const std::string root = root_.string();
+  const std::string own_user = "0 " + std::to_string(::geteuid()) + " 1";
+  const std::string own_group = "0 " + std::to_string(::getegid()) + " 1";
+  const pid_t pid = ::fork();
+  if (pid == 0) {
+    constexpr int cannot = 100;
+    if (::unshare(CLONE_NEWUSER | CLONE_NEWNS) != 0) ::_exit(cannot);
+    std::ofstream("/proc/self/setgroups") << "deny";
+    std::ofstream("/proc/self/uid_map") << own_user;
+    std::ofstream("/proc/self/gid_map") << own_group;
+    ::_exit(start_where_a_dead_server_left_no_room(root, disks()));
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(pid, &status, 0), pid);
+  ASSERT_TRUE(WIFEXITED(status));
+  if (WEXITSTATUS(status) == 100) GTEST_SKIP() << "no user namespace can be had";
+  EXPECT_EQ(WEXITSTATUS(status), 0);
 }
 
 TEST_F(DiskStoreTest, PlacesThatAreNone) {

@@ -63,7 +63,7 @@ TEST_F(SandboxDisksTest, ItsOwnersWritesAreWithinItsRoom) {
   const auto disk = *disks->make(1u << 20);
   const auto count = [&disk](std::uint64_t bytes) {
     disk->begin_count();
-    disk->note({.bytes = bytes, .files = 1, .is_countable = true, .in_flight = 0});
+    disk->note({.bytes = bytes, .files = 1, .is_countable = true, .in_flight = 0, .seen = {}});
   };
   auto one = SandboxDisk::reserve(disk);
   auto other = SandboxDisk::reserve(disk);
@@ -79,9 +79,9 @@ TEST_F(SandboxDisksTest, ItsOwnersWritesAreWithinItsRoom) {
   EXPECT_TRUE(other->take((1u << 19) + 1));
   EXPECT_FALSE(disk->is_beyond());
   disk->note(
-      {.bytes = 1, .files = SandboxDisks::max_files + 1, .is_countable = true, .in_flight = 0});
+      {.bytes = 1, .files = SandboxDisks::max_files + 1, .is_countable = true, .in_flight = 0, .seen = {}});
   EXPECT_TRUE(disk->is_beyond());
-  disk->note({.bytes = 1, .files = 1, .is_countable = false, .in_flight = 0});
+  disk->note({.bytes = 1, .files = 1, .is_countable = false, .in_flight = 0, .seen = {}});
   EXPECT_TRUE(disk->is_beyond());
 }
 
