@@ -64,7 +64,9 @@ struct EgressDecision {
 // names a port. A jail of Network::Kind::egress gets them by itself; the owner of a jail that is
 // served later (serve()) gives them to the processes that it spawns.
 std::vector<std::string> with_egress_variables(std::vector<std::string> env,
-                                               const std::vector<std::string>& rules = {});
+                                               const std::vector<std::string>& rules);
+// The same without rules.
+std::vector<std::string> with_egress_variables(std::vector<std::string> env);
 
 // The proxy's options, beside the rules of each jail.
 struct EgressOptions {

@@ -164,6 +164,10 @@ std::string hosts_without_proxy(const std::vector<std::string>& rules) {
 
 }  // namespace
 
+std::vector<std::string> with_egress_variables(std::vector<std::string> env) {
+  return with_egress_variables(std::move(env), {});
+}
+
 std::vector<std::string> with_egress_variables(std::vector<std::string> env,
                                                const std::vector<std::string>& rules) {
   const std::string without_proxy = hosts_without_proxy(rules);
