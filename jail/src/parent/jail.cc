@@ -129,7 +129,7 @@ Result<Phase> Jail::State::read_reports() {
         if (process.valid()) return give_up();
         if (message.error != 0) return launch_error(message.error);
         process = std::move(received.fd);
-        if (workspace.valid()) phase = Phase::ready;
+        if (process.valid() && workspace.valid()) phase = Phase::ready;
         break;
       case wire::message_root:
         root = std::move(received.fd);

@@ -142,6 +142,16 @@ TEST_F(ReportsTest, AJailIsReadyWhenItsProcessIsKnown) {
   EXPECT_NE(early.process_fd(), -1);
 }
 
+// It would be ready once more, while it runs, when the word is said again.
+TEST_F(ReportsTest, AWordOfTheLauncherWithoutTheProcessMakesNothingReady) {
+  Jail early = jail();
+  send(message(wire::message_ready), 1);
+  send(message(wire::message_launched));
+  EXPECT_EQ(*early.advance(), Phase::launching);
+  send(message(wire::message_launched), 1);
+  EXPECT_EQ(*early.advance(), Phase::ready);
+}
+
 // Init reads a cancellation as soon as it is ready, which may be before the launcher's word comes.
 TEST_F(ReportsTest, AJailMayEndBeforeItsProcessIsKnown) {
   Jail cancelled = jail();
