@@ -32,7 +32,7 @@ class SandboxDisk {
   jail::Fd open() const { return directory_->open(); }
   const Limits& limits() const noexcept { return limits_; }
 
-  // By the latest count, and what the owner has written since.
+  // Returns what the latest count found, and what the owner has written since.
   DiskUse use() const {
     const std::lock_guard lock(mutex_);
     DiskUse use = use_;

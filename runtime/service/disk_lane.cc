@@ -113,7 +113,7 @@ DiskLane::After DiskLane::look(WatchedDisk& watched) {
   if (living == nullptr || !living->lives()) return After::drop;
   const auto room = store_->room();
   if (!room) {
-    // Nothing can be said about any disk.
+    // Without the size of the file system no disk on it can be judged.
     logger_.error("the disk of sandboxes cannot be read", {{"error", room.error().message()}});
     living->end(LivingSandbox::Cause::disk);
     return After::drop;

@@ -30,8 +30,8 @@ double number_in(const Value* value) {
   return number == nullptr ? 0 : *number;
 }
 
-// Nothing beyond a double's exact range of integers was ever written, and nothing that the type
-// does not have: a server of somebody else's may have.
+// Our servers only ever wrote integers that a double and the type hold exactly. Another server may
+// send any number.
 template <class Integer = std::int64_t>
 Integer as_integer(double number) {
   constexpr double exact = 9e15;

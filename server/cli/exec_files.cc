@@ -195,7 +195,8 @@ std::vector<std::string> ArtifactDirectories::without_match(const jail::Collecti
 }
 
 bool keep_artifacts(const jail::Collection& artifacts, const ArtifactDirectories& directories) {
-  // What is no file cannot be wanted; of what is not listed nobody knows.
+  // Nobody wants an artifact that is no regular file. One that is not
+  // listed may have been a regular file.
   bool is_complete = artifacts.skipped_total <= artifacts.skipped.size();
   for (const jail::SkippedFile& file : artifacts.skipped) {
     is_complete = is_complete && file.reason == jail::SkipReason::not_regular;

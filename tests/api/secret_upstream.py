@@ -58,7 +58,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
     do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = do_HEAD = do_OPTIONS = do_TRACE = answer_all
 
     def told(self):
-        # Nothing of the header's value: what a host echoes is not the gateway's.
+        # The answer leaves the header's value out, since the gateway does not hide what a host echoes.
         text = json.dumps({"method": self.command, "path": self.path, "names": sorted(name.lower() for name in self.headers)}).encode()
         self.send_response(200)
         self.send_header("Content-Type", "application/json")

@@ -18,7 +18,7 @@ namespace {
 
 namespace json = runtime::json;
 
-// Nothing for a number that nothing can be as long or as large as.
+// Returns std::nullopt for a number that no length and no size can reach.
 std::optional<double> number_in(const json::Value& object, std::string_view name) {
   constexpr double max = 9e15;
   const json::Value* const number = json::member(object, name);
