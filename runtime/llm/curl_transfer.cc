@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "runtime/llm/curl_trust.h"
+
 namespace runtime::llm {
 namespace {
 
@@ -93,17 +95,8 @@ const char* CurlTransfer::obstacle() const noexcept {
 }
 
 void CurlTransfer::set_trust(const HttpClientOptions& options) {
-  set(CURLOPT_PROTOCOLS_STR, "http,https");
-  set(CURLOPT_FOLLOWLOCATION, 0L);
-  set(CURLOPT_SSL_VERIFYPEER, 1L);
-  set(CURLOPT_SSL_VERIFYHOST, 2L);
-  set(CURLOPT_SSLVERSION, static_cast<long>(CURL_SSLVERSION_TLSv1_2));
-  if (!options.ca_file.empty()) {
-    set(CURLOPT_CAINFO, options.ca_file.c_str());
-    set(CURLOPT_CAPATH, static_cast<const char*>(nullptr));
-  }
-  set(CURLOPT_PROXY, options.proxy.c_str());  // empty: no proxy, and the environment is ignored
-  set(CURLOPT_NOPROXY, "");
+  set_curl_trust([this](CURLoption option, auto value) { set(option, value); }, "http,https",
+                 options.ca_file, options.proxy.c_str());
   set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
 }
 

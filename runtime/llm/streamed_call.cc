@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <memory>
 
+#include "runtime/llm/curl_trust.h"
 #include "runtime/llm/http_text.h"
 
 namespace runtime::llm {
@@ -98,17 +99,8 @@ void StreamedCall::set_connection() {
   set(CURLOPT_LOW_SPEED_LIMIT, 1L);
   set(CURLOPT_LOW_SPEED_TIME, static_cast<long>(options_.idle.count()));
   set(CURLOPT_TIMEOUT_MS, static_cast<long>(options_.longest.count()) * 1000);
-  set(CURLOPT_PROTOCOLS_STR, "https");
-  set(CURLOPT_FOLLOWLOCATION, 0L);
-  set(CURLOPT_SSL_VERIFYPEER, 1L);
-  set(CURLOPT_SSL_VERIFYHOST, 2L);
-  set(CURLOPT_SSLVERSION, static_cast<long>(CURL_SSLVERSION_TLSv1_2));
-  if (!options_.ca_file.empty()) {
-    set(CURLOPT_CAINFO, options_.ca_file.c_str());
-    set(CURLOPT_CAPATH, static_cast<const char*>(nullptr));
-  }
-  set(CURLOPT_PROXY, "");
-  set(CURLOPT_NOPROXY, "");
+  set_curl_trust([this](CURLoption option, auto value) { set(option, value); }, "https",
+                 options_.ca_file, "");
   set(CURLOPT_FORBID_REUSE, 1L);
   set(CURLOPT_HTTP_VERSION, static_cast<long>(CURL_HTTP_VERSION_1_1));
 }
