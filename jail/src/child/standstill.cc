@@ -27,16 +27,19 @@ constexpr std::uint64_t shortest_pause_ns = 20 * ns_per_ms;
 constexpr std::uint64_t longest_pause_ns = 1'000 * ns_per_ms;
 // A guest chooses what a look costs, so looks take at most a hundredth of a processor.
 std::uint64_t rest_after(std::uint64_t cost_ns) { return 100 * cost_ns; }
-// The processor time that a process may use in a whole pause without counting as having run: the
-// kernel completes what it had begun for it.
+// The processor time that a process may use while it stands still without counting as having run:
+// the kernel completes what it had begun for it. Each time that it counts halves what it may use
+// until the next, so that one that runs little by little is soon killed.
 constexpr std::uint64_t unseen_cpu_ns = 10 * ns_per_ms;
+constexpr std::uint8_t max_runs = 4;
 constexpr int max_strikes = 4;
 
 constexpr std::uint64_t never_ns = ~std::uint64_t{0};
 
 struct Seen {
   int pid;
-  bool was_stopped;  // by a guest, before all of them were stopped
+  bool was_stopped;   // by a guest, before all of them were stopped
+  std::uint8_t runs;  // how often it has counted as having run, at most max_runs
   std::uint64_t started_ticks;
   std::uint64_t cpu_ns;
 };
@@ -107,7 +110,7 @@ void Standstill::note_stopped_ones() const {
   each_process(proc_, [this](const char* name, int pid) {
     ProcessStat stat;
     if (!read_stat(proc_, name, stat) || stat.state != 'T') return;
-    seen_processes.add({pid, true, stat.started_ticks, 0});
+    seen_processes.add({pid, true, 0, stat.started_ticks, 0});
   });
 }
 
@@ -158,12 +161,13 @@ Standstill::Scan Standstill::scan(OnOffender on_offender) const {
     const bool runs = may_run(name, stat);
     const std::uint64_t cpu = cpu_ns_of(pid, clock_sum);
     Seen* const seen = seen_processes.find(pid, stat.started_ticks);
-    const bool has_run = seen != nullptr && cpu > seen->cpu_ns + unseen_cpu_ns;
+    const bool has_run = seen != nullptr && cpu > seen->cpu_ns + (unseen_cpu_ns >> seen->runs);
     if (seen != nullptr) {
       // Once all stand still, the figure of that moment is kept, so that a process cannot run
       // little by little.
       if (state_ == State::stopping || has_run) seen->cpu_ns = cpu;
-    } else if (seen_processes.add({pid, false, stat.started_ticks, cpu})) {
+      if (state_ == State::still && has_run && seen->runs < max_runs) ++seen->runs;
+    } else if (seen_processes.add({pid, false, 0, stat.started_ticks, cpu})) {
       all.has_new = true;
     }
     ++all.count;
