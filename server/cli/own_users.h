@@ -18,9 +18,9 @@ struct OwnUsers {
 };
 
 // Why jails get no users of their own, whatever they see; std::nullopt where they do. With `auto`
-// they get none where there is no cgroup, since the kernel's bounds for one user (64 MiB in pipes,
-// what descriptors in flight hide) would then be each jail's beside its memory limit, and none on a
-// Unix socket, whose peers could not be told apart.
+// they get none where there is no cgroup, since the epoll watches that the kernel allows one user
+// (4 % of the memory) would then be each jail's beside its memory limit, and none on a Unix socket,
+// whose peers could not be told apart.
 std::optional<std::string> why_no_own_users(const runtime::Config& config, bool has_cgroup);
 
 // Why users of their own could not see `root` or the roots of templates; std::nullopt where they

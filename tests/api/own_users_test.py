@@ -90,6 +90,89 @@ class Own(SandboxTest):
         self.assertLess(min(int(each.text().split()[1]) for each in filling), 65536, "control: the one that fills them has met its bound")
 
 
+# An open file of /proc that has shown a mapping of the longest path keeps a text of some megabyte.
+LONGEST_PATH = """
+import ctypes, os, socket, time
+LIBC = ctypes.CDLL(None)
+LIBC.mmap.restype = ctypes.c_void_p
+LIBC.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_int, ctypes.c_int, ctypes.c_long]
+directory = os.open("/tmp", os.O_RDONLY)
+for _ in range(900):
+    os.mkdir("\\n" * 255, dir_fd=directory)
+    below = os.open("\\n" * 255, os.O_RDONLY, dir_fd=directory)
+    os.close(directory)
+    directory = below
+file = os.open("f", os.O_RDWR | os.O_CREAT, dir_fd=directory)
+os.ftruncate(file, 4096)
+LIBC.mmap(0x10000, 4096, 1, 0x12, file, 0)
+"""
+HIDDEN_IN_FLIGHT = LONGEST_PATH + """
+outer = socket.socketpair()
+for _ in range(60):
+    inner = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)
+    for _ in range(10):
+        text = os.open("/proc/self/maps", os.O_RDONLY)
+        os.read(text, 100)
+        socket.send_fds(inner[0], [b""], [text])
+        os.close(text)
+    socket.send_fds(outer[0], [b"x"], [inner[1].fileno()])
+    inner[0].close()
+    inner[1].close()
+time.sleep(5)
+print("600 texts of a megabyte are kept")
+"""
+PASSED_ON = """
+import os, socket, threading
+there, here = socket.socketpair()
+files = [os.open("/dev/null", os.O_RDONLY)]
+room = threading.Semaphore(50)
+def send():
+    for _ in range(100000):
+        room.acquire()
+        socket.send_fds(there, [b"x"], files)
+sender = threading.Thread(target=send)
+sender.start()
+passed = 0
+while passed < 100000:
+    _, received, _, _ = socket.recv_fds(here, 1, 16)
+    room.release()
+    passed += len(received)
+    for each in received:
+        os.close(each)
+sender.join()
+print(passed)
+"""
+FULL_PIPES = """
+import os, time
+for _ in range(%d):
+    read_end, write_end = os.pipe()
+    os.set_blocking(write_end, False)
+    os.write(write_end, bytes(1 << 20))
+    os.close(write_end)
+time.sleep(1)
+print("all pipes are full")
+"""
+
+
+@unittest.skipUnless(IS_ROOT, "only root can take users that nobody has given it")
+class OwnWithoutACgroup(live_server.ServerTest):
+    environment = {"SANDBOX_USERS": f"{FIRST}:{COUNT}", "SANDBOX_CGROUP": "none"}
+
+    def test_what_is_hidden_in_flight_counts(self):
+        result = self.execute(HIDDEN_IN_FLIGHT, memory_limit_mb=256, timeout_seconds=30)
+        self.assertEqual(("out_of_memory", ""), (result["status"], result["stdout"]), result)
+
+    def test_who_passes_descriptors_on_hides_none(self):
+        result = self.execute(PASSED_ON, memory_limit_mb=256, timeout_seconds=50)
+        self.assertEqual(("success", "100000\n"), (result["status"], result["stdout"]), result)
+
+    def test_full_pipes_count(self):
+        result = self.execute(FULL_PIPES % 900, memory_limit_mb=48, timeout_seconds=30)
+        self.assertEqual(("out_of_memory", ""), (result["status"], result["stdout"]), result)
+        result = self.execute(FULL_PIPES % 60, memory_limit_mb=48, timeout_seconds=30)
+        self.assertEqual(("success", "all pipes are full\n"), (result["status"], result["stdout"]), result)
+
+
 @unittest.skipUnless(IS_ROOT, "only root can take users that nobody has given it")
 class Shared(live_server.ServerTest):
     environment = {"SANDBOX_USERS": "off"}

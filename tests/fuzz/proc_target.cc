@@ -33,6 +33,13 @@ using jail::child::Watch;
 constexpr std::uint64_t first_pid = 5'000'000;
 constexpr std::uint64_t page_bytes = 4096;
 constexpr std::uint64_t mappings_bound = 65'530;
+
+jail::wire::PlanHeader watched_plan() {
+  jail::wire::PlanHeader plan{};
+  plan.page_bytes = page_bytes;
+  plan.max_mappings = mappings_bound;
+  return plan;
+}
 constexpr std::uint64_t ns_per_tick = 10'000'000;
 constexpr std::size_t max_lines = 40;
 constexpr std::size_t longest_name = 15;
@@ -267,7 +274,8 @@ class Jail {
                 bytes == process.resident_pages * 1024,
             "another size");
     jail::child::Descriptors open{.epolls = 1, .proc_files = 1, .in_flight = 1};
-    require(jail::child::read_descriptors(proc_.get(), name.text, true, ample_, open) &&
+    require(jail::child::read_descriptors(proc_.get(), name.text, {.watches = true, .pipes = true},
+                                          ample_, open) &&
                 open.epolls + open.proc_files + open.in_flight == 0,
             "a descriptor that is not there");
     std::uint64_t shared = 0;
@@ -332,7 +340,8 @@ class Jail {
 
   ProcDirectory proc_;
   const jail::child::Budget ample_{60'000 * jail::child::ns_per_ms};
-  Watch watch_{proc_.get(), -1, -1, page_bytes, mappings_bound};
+  const jail::wire::PlanHeader plan_ = watched_plan();
+  Watch watch_{proc_.get(), -1, -1, plan_};
   std::map<std::uint64_t, Process> processes_;
   std::map<std::uint64_t, std::uint64_t> seen_;
   std::uint64_t limit_ = 64 << 20;

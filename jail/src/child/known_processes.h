@@ -64,6 +64,8 @@ class KnownProcesses {
     bool has_sockets;  // at the last count
     bool is_current;   // it has not run since it was counted
     std::uint64_t descriptor_bytes;
+    std::uint64_t in_flight;  // descriptors queued in its sockets
+    std::uint64_t pipe_ends;
     std::uint64_t mappings;
   };
   // Returns null where the process is not remembered: it is new since the look, or there is no room

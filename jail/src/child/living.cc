@@ -53,7 +53,7 @@ class Living {
         control_(static_cast<int>(slots[wire::slot_control])),
         watch_(static_cast<int>(slots[wire::slot_proc]),
                plan.workspace_is_on_disk != 0 ? -1 : static_cast<int>(slots[wire::slot_workspace]),
-               static_cast<int>(slots[wire::slot_tmp]), plan.page_bytes, plan.max_mappings),
+               static_cast<int>(slots[wire::slot_tmp]), plan),
         zygote_(static_cast<int>(slots[wire::slot_zygote]),
                 static_cast<int>(slots[wire::slot_cgroup])) {}
 

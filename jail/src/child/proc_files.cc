@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/ioctl.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -41,6 +42,15 @@ struct MappingQuery {
 };
 constexpr std::uint64_t covering_or_next = 0x10;
 constexpr unsigned long query_mapping = _IOWR('f', 17, MappingQuery);
+
+// A pipe that has a name shows its path alone, so its type is asked for. `descriptors` is the
+// directory of the descriptors of a process.
+bool is_pipe(int descriptors, const char* name) {
+  struct stat status {};
+  return raw::call(SYS_newfstatat, descriptors, raw::address(name), raw::address(&status), 0) ==
+             0 &&
+         S_ISFIFO(status.st_mode);
+}
 
 long open_to_read(int directory, const char* path) {
   return raw::call(SYS_openat, directory, raw::address(path), O_RDONLY | O_CLOEXEC);
@@ -281,7 +291,7 @@ bool count_mappings(int proc, const char* process, std::uint64_t most, const Bud
   return is_in_time && (result == 0 || result == -ENOENT);  // there is no further mapping
 }
 
-bool read_descriptors(int proc, const char* process, bool reads_watches, const Budget& budget,
+bool read_descriptors(int proc, const char* process, Asked asked, const Budget& budget,
                       Descriptors& out) {
   const long descriptors = raw::call(SYS_openat, proc, raw::address(joined({process, "/fd"}).text),
                                      O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -298,12 +308,13 @@ bool read_descriptors(int proc, const char* process, bool reads_watches, const B
     if (begins_with(target, epoll_instance)) {
       ++found.epolls;
       std::uint64_t watches = 0;
-      is_read = !reads_watches ||
+      is_read = !asked.watches ||
                 count_lines(proc, joined({process, "/fdinfo/", name}).text, 't', budget, watches);
       found.watches += watches;
       found.max_watches = larger(found.max_watches, watches);
     }
     if (begins_with(target, file_of_proc)) ++found.proc_files;
+    if (asked.pipes && is_pipe(static_cast<int>(descriptors), name)) ++found.pipe_ends;
     if (begins_with(target, socket)) {
       ++found.sockets;
       Text text;

@@ -97,11 +97,16 @@ struct Descriptors {
   std::uint64_t proc_files = 0;
   std::uint64_t sockets = 0;
   std::uint64_t in_flight = 0;  // descriptors queued in the process's Unix sockets
+  std::uint64_t pipe_ends = 0;  // counted where pipes are asked for
 };
 
-// Returns false as above. Where it `reads_watches`, it waits while the process changes one of its
-// epoll instances.
-bool read_descriptors(int proc, const char* process, bool reads_watches, const Budget& budget,
+struct Asked {
+  bool watches = false;  // waits while the process changes one of its epoll instances
+  bool pipes = false;
+};
+
+// Returns false as above.
+bool read_descriptors(int proc, const char* process, Asked asked, const Budget& budget,
                       Descriptors& out);
 
 // The entries of a directory whose names are numbers.

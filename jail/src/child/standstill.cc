@@ -22,9 +22,11 @@ constexpr std::uint64_t longest_stop_in_order_ns = 200 * ns_per_ms;
 // for a processor itself, one turn must be enough.
 constexpr std::uint64_t burst_ns = 2 * ns_per_ms;
 
-// The time between two looks at processes that stand still; the first looks follow each other soon.
+// The time between two looks at processes that stand still; the first looks follow each other soon,
+// and all of them do once a process has run.
 constexpr std::uint64_t shortest_pause_ns = 20 * ns_per_ms;
 constexpr std::uint64_t longest_pause_ns = 1'000 * ns_per_ms;
+constexpr std::uint64_t longest_pause_after_a_strike_ns = 100 * ns_per_ms;
 // A guest chooses what a look costs, so looks take at most a hundredth of a processor.
 std::uint64_t rest_after(std::uint64_t cost_ns) { return 100 * cost_ns; }
 // The processor time that a process may use while it stands still without counting as having run:
@@ -205,7 +207,8 @@ bool Standstill::look(std::uint64_t now) {
     if (offenders > 0) --strikes_left_;
     pause_ns_ = shortest_pause_ns;
   } else {
-    pause_ns_ = smaller(2 * pause_ns_, longest_pause_ns);
+    pause_ns_ = smaller(2 * pause_ns_, strikes_left_ < max_strikes ? longest_pause_after_a_strike_ns
+                                                                   : longest_pause_ns);
   }
   last_ = found;
   next_look_ns_ =

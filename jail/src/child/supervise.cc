@@ -46,7 +46,7 @@ class Init {
         control_(static_cast<int>(slots[wire::slot_control])),
         watch_(static_cast<int>(slots[wire::slot_proc]),
                static_cast<int>(slots[wire::slot_workspace]),
-               static_cast<int>(slots[wire::slot_tmp]), plan.page_bytes, plan.max_mappings) {}
+               static_cast<int>(slots[wire::slot_tmp]), plan) {}
 
   void run() {
     signals_ = open_child_signals();

@@ -275,7 +275,8 @@ WatchedUsage Watch::measure(std::uint64_t memory_limit, std::uint64_t reaped_ns)
   const std::uint64_t others = least(statuses) - sockets_now_ - files_;
   const std::uint64_t room = beyond(memory_limit, others);
   // What a descriptor can keep has no bound before it was looked at.
-  const std::uint64_t descriptors = counted(memory_limit, Counted::descriptors, room).descriptors;
+  const Kept kept = counted(memory_limit, Counted::descriptors, room);
+  const std::uint64_t descriptors = kept.descriptors + kept_for_own_user(kept);
   std::uint64_t mappings = bytes_of_mappings(all.mappings_bound, known_.generations());
   // Mapped files of the tmpfs are in both figures, so the larger one stands for both.
   const std::uint64_t pages = statuses.anonymous + larger(statuses.other, files_);

@@ -12,6 +12,7 @@
 #include "child/known_processes.h"
 #include "child/pid_set.h"
 #include "child/socket_memory.h"
+#include "child/wire.h"
 
 namespace jail::child {
 
@@ -49,13 +50,15 @@ inline constexpr std::uint64_t budget_of_a_look_ns = 15 * ns_per_ms;
 class Watch {
  public:
   // The descriptors are directories: a proc mount of this pid namespace, and the two tmpfs that the
-  // guest can fill; -1 for one that is none. `max_mappings` is the kernel's bound for one process.
-  Watch(int proc, int workspace, int tmp, std::uint64_t page_bytes, std::uint64_t max_mappings)
+  // guest can fill; -1 for one that is none.
+  // Where the jail `has_own_user` of the host, what the kernel bounds for one user is counted too.
+  Watch(int proc, int workspace, int tmp, const wire::PlanHeader& plan)
       : proc_(proc),
         workspace_(workspace),
         tmp_(tmp),
-        page_bytes_(page_bytes),
-        max_mappings_(max_mappings) {}
+        page_bytes_(plan.page_bytes),
+        max_mappings_(plan.max_mappings),
+        has_own_user_(plan.uid_map_offset != 0) {}
 
   // Must be called while all processes are forks of a process outside, which may share all their
   // anonymous memory with it. What they allocate from here on is not shared with it.
@@ -146,6 +149,7 @@ class Watch {
                   const Budget& budget);
   bool count_descriptors(const Process& process, std::uint64_t places, bool reads_watches,
                          KnownProcesses::Counts& counts) const;
+  std::uint64_t kept_for_own_user(const Kept& counted);
   bool count_mappings(const Process& process, std::uint64_t& out) const;
   Kept counted(std::uint64_t memory_limit, Counted what, std::uint64_t room);
   std::uint64_t mappings_bound(const ProcessStat& stat) const;
@@ -170,6 +174,7 @@ class Watch {
   int tmp_;
   std::uint64_t page_bytes_;
   std::uint64_t max_mappings_;
+  bool has_own_user_;
   std::uint64_t inherited_ = 0;
   std::uint64_t shared_ = 0;        // the sum of all SharedMemory
   std::uint64_t files_ = 0;         // as the last look found them, as are the next two
@@ -183,9 +188,10 @@ class Watch {
   static constexpr int max_excluded = 8;
   PidSet<max_excluded> excluded_;
   PidSet<max_starting> starting_;
-  int counted_until_ = 0;          // the last process that a count has reached
-  int walked_until_ = 0;           // the last process that a walk has reached
-  std::uint64_t max_places_ = 64;  // for descriptors, in one process
+  std::uint64_t hidden_since_ns_ = 0;  // more descriptors are in flight than were found; 0: no
+  int counted_until_ = 0;              // the last process that a count has reached
+  int walked_until_ = 0;               // the last process that a walk has reached
+  std::uint64_t max_places_ = 64;      // for descriptors, in one process
   SocketMemory sockets_;
   KnownProcesses known_;
 };

@@ -1,6 +1,7 @@
 // This part of Watch counts what the kernel keeps behind descriptors and mappings.
 #include "child/arithmetic.h"
 #include "child/clocks.h"
+#include "child/descriptors_in_flight.h"
 #include "child/proc_files.h"
 #include "child/raw_syscall.h"
 #include "child/watch_process.h"
@@ -25,6 +26,17 @@ constexpr std::uint64_t beyond_every_limit = std::uint64_t{1} << 50;
 // until the line fits.
 constexpr std::uint64_t bytes_of_text = 1u << 20;
 constexpr std::uint64_t bytes_of_a_name = std::uint64_t{2} * 4 * 256;
+
+// What the kernel bounds for one user. It gives pipes that have no place among 64 MiB the smallest
+// size (pipe(7), pipe-user-pages-soft). An end may be the only one that is open.
+constexpr std::uint64_t bytes_of_a_pipe = 64u << 10;
+constexpr std::uint64_t free_pipe_ends = 64;
+constexpr std::uint64_t max_bytes_of_pipes = 64u << 20;
+// Programs that send descriptors have more in flight than were found a moment before, and init's
+// own messages to its owner have some. What stays in flight in a place where it is not found is
+// hidden.
+constexpr std::uint64_t free_in_flight = 16;
+constexpr std::uint64_t patience_with_hidden_ns = 100 * ns_per_ms;
 
 // For a moment nobody can read about a process that executes another program, or joins a jail whose
 // user is another one. Who stays unreadable for longer counts as the most that it can have.
@@ -63,14 +75,18 @@ bool Watch::count_descriptors(const Process& process, std::uint64_t places, bool
                               KnownProcesses::Counts& counts) const {
   Descriptors found;
   const Budget budget(budget_of_a_look_ns);
-  if (!read_descriptors(proc_, process.name().text, reads_watches, budget, found)) {
+  const Asked asked{.watches = reads_watches, .pipes = has_own_user_};
+  if (!read_descriptors(proc_, process.name().text, asked, budget, found)) {
     // A process that ends has given up its memory first, and opens nothing any more.
     ProcessStat again;
     if (read_stat(proc_, process.name().text, again) && again.mapped_bytes != 0) return false;
     counts.descriptor_bytes = 0;
+    counts.in_flight = counts.pipe_ends = 0;
     return true;
   }
   counts.has_sockets = found.sockets > 0;
+  counts.in_flight = found.in_flight;
+  counts.pipe_ends = found.pipe_ends;
   counts.descriptor_bytes =
       beyond(places, free_places) * bytes_of_a_descriptor + found.watches * bytes_of_a_watch +
       found.proc_files * bytes_of_a_proc_file() + found.in_flight * bytes_of_a_file();
@@ -173,16 +189,45 @@ Watch::Kept Watch::counted(std::uint64_t memory_limit, Counted what, std::uint64
       ++known_processes;
       known.descriptors += counts->descriptor_bytes;
       known.mappings += counts->mappings;
+      known.in_flight += counts->in_flight;
+      known.pipe_ends += counts->pipe_ends;
     } else {
       ++other_processes;
     }
   });
-  Kept usual{bytes_of_text, usual_mappings};
+  Kept usual{.descriptors = bytes_of_text,
+             .mappings = usual_mappings,
+             .in_flight = 0,
+             .pipe_ends = 0,
+             .is_complete = true};
   if (known_processes > 0) {
-    usual = {known.descriptors / known_processes, known.mappings / known_processes};
+    usual.descriptors = known.descriptors / known_processes;
+    usual.mappings = known.mappings / known_processes;
+    usual.pipe_ends = known.pipe_ends / known_processes;
   }
-  return {most.descriptors + known.descriptors + other_processes * usual.descriptors,
-          most.mappings + known.mappings + other_processes * usual.mappings};
+  return {.descriptors = most.descriptors + known.descriptors + other_processes * usual.descriptors,
+          .mappings = most.mappings + known.mappings + other_processes * usual.mappings,
+          .in_flight = known.in_flight,
+          .pipe_ends = known.pipe_ends + other_processes * usual.pipe_ends,
+          .is_complete = other_processes == 0 && most.descriptors == 0};
+}
+
+// The bytes of what the kernel bounds for each user of the host, where the jail has its own. Where
+// it has not, the bound holds for all jails together.
+std::uint64_t Watch::kept_for_own_user(const Kept& counted) {
+  if (!has_own_user_) return 0;
+  const std::uint64_t pipes =
+      smaller(beyond(counted.pipe_ends, free_pipe_ends) * bytes_of_a_pipe, max_bytes_of_pipes);
+  // A socket that hides others is itself in the queue of one that a process has open.
+  const bool may_hide = counted.in_flight > 0 || !counted.is_complete;
+  if (!may_hide || !has_more_in_flight_than(counted.in_flight + free_in_flight)) {
+    hidden_since_ns_ = 0;
+    return pipes;
+  }
+  const std::uint64_t now = now_ns();
+  if (hidden_since_ns_ == 0) hidden_since_ns_ = now;
+  is_still_ = false;  // the next look asks again
+  return now - hidden_since_ns_ < patience_with_hidden_ns ? pipes : beyond_every_limit;
 }
 
 }  // namespace jail::child

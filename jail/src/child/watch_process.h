@@ -21,6 +21,9 @@ struct Watch::Process {
 struct Watch::Kept {
   std::uint64_t descriptors = 0;  // bytes
   std::uint64_t mappings = 0;
+  std::uint64_t in_flight = 0;  // descriptors
+  std::uint64_t pipe_ends = 0;
+  bool is_complete = true;  // every process was counted
 };
 
 // Calls visit(process, stat) for each process. A first thread that left by exit(2) shows no memory,

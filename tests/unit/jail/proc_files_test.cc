@@ -41,7 +41,7 @@ class ProcFiles : public testing::Test {
 
   Descriptors descriptors() const {
     Descriptors found;
-    EXPECT_TRUE(read_descriptors(proc_.get(), "self", true, ample_, found));
+    EXPECT_TRUE(read_descriptors(proc_.get(), "self", {.watches = true, .pipes = true}, ample_, found));
     return found;
   }
 
@@ -174,7 +174,7 @@ TEST_F(ProcFiles, ReadingEndsWithItsBudget) {
   Mappings mappings;
   Descriptors found;
   EXPECT_FALSE(read_mappings(proc_.get(), "self", ~std::uint64_t{0}, spent, mappings));
-  EXPECT_FALSE(read_descriptors(proc_.get(), "self", true, spent, found));
+  EXPECT_FALSE(read_descriptors(proc_.get(), "self", {.watches = true, .pipes = true}, spent, found));
 }
 
 TEST_F(ProcFiles, AThreadHasADirectoryOfItsOwn) {
