@@ -9,6 +9,7 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -41,7 +42,8 @@ class ProcFiles : public testing::Test {
 
   Descriptors descriptors() const {
     Descriptors found;
-    EXPECT_TRUE(read_descriptors(proc_.get(), "self", {.watches = true, .pipes = true}, ample_, found));
+    EXPECT_TRUE(
+        read_descriptors(proc_.get(), "self", {.watches = true, .pipes = true}, ample_, found));
     return found;
   }
 
@@ -143,6 +145,20 @@ TEST_F(ProcFiles, OpenFilesOfProcAreCounted) {
   EXPECT_EQ(descriptors().proc_files, before + 1);
 }
 
+TEST_F(ProcFiles, EndsOfPipesAreCountedWhateverTheirNames) {
+  const std::uint64_t before = descriptors().pipe_ends;
+  int ends[2];
+  ASSERT_EQ(::pipe2(ends, O_CLOEXEC), 0);
+  const Fd read_end(ends[0]);
+  const Fd write_end(ends[1]);
+  const std::string path = testing::TempDir() + "pipe." + std::to_string(::getpid());
+  ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);
+  const Fd named(::open(path.c_str(), O_RDWR | O_CLOEXEC));
+  ::unlink(path.c_str());
+  ASSERT_GE(named.get(), 0);
+  EXPECT_EQ(descriptors().pipe_ends, before + 3);
+}
+
 TEST_F(ProcFiles, DescriptorsInFlightAreCounted) {
   int ends[2];
   ASSERT_EQ(::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends), 0);
@@ -174,7 +190,8 @@ TEST_F(ProcFiles, ReadingEndsWithItsBudget) {
   Mappings mappings;
   Descriptors found;
   EXPECT_FALSE(read_mappings(proc_.get(), "self", ~std::uint64_t{0}, spent, mappings));
-  EXPECT_FALSE(read_descriptors(proc_.get(), "self", {.watches = true, .pipes = true}, spent, found));
+  EXPECT_FALSE(
+      read_descriptors(proc_.get(), "self", {.watches = true, .pipes = true}, spent, found));
 }
 
 TEST_F(ProcFiles, AThreadHasADirectoryOfItsOwn) {
