@@ -19,7 +19,7 @@ TEST(PolicyCost, TheProgramFitsTheKernel) {
   std::cout << "default policy: " << default_policy().rules.size() << " rules, " << size << " of "
             << BPF_MAXINSNS << " instructions\n";
   RecordProperty("instructions", static_cast<int>(size));
-  EXPECT_LE(size, 1024u);
+  EXPECT_LE(size, 360u);
 }
 
 TEST(PolicyCost, CommonCallsTakeFewInstructions) {
@@ -40,12 +40,12 @@ TEST(PolicyCost, CommonCallsTakeFewInstructions) {
     const Evaluation evaluation =
         probe.evaluate(native_arch, static_cast<std::uint32_t>(call.first), call.second);
     EXPECT_EQ(evaluation.action, allowed) << name;
-    EXPECT_LE(evaluation.instructions, 64u) << name;
+    EXPECT_LE(evaluation.instructions, 32u) << name;
     std::cout << "  " << name << ": " << evaluation.instructions << " instructions\n";
     sum += evaluation.instructions;
   }
   std::cout << "  mean: " << sum / std::size(calls) << "\n";
-  EXPECT_LE(sum / std::size(calls), 30u);
+  EXPECT_LE(sum / std::size(calls), 20u);
 }
 
 }  // namespace
