@@ -21,12 +21,13 @@ RESUMED = re.compile(r"^\d+ +<\.\.\. (\w+) resumed>")
 
 
 def owner_of(trace):
-    """The process that strace started makes the first call."""
+    """The number of the process that strace started: it makes the first call of the trace."""
     return trace.partition(" ")[0]
 
 
 def tally(trace):
-    """Counts in a trace: system calls of the owner, those of all others, new processes, mounts."""
+    """Counts in a trace: system calls of the owner, those of all others ("jail"), new processes, and calls that make or
+    place mounts."""
     counts, owner = collections.Counter(), owner_of(trace)
     for line in trace.splitlines():
         if begun := CALL.match(line):

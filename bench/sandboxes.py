@@ -13,7 +13,7 @@ AT_ONCE = 50
 
 
 class Sandboxes:
-    """The sandboxes of one server, over kept connections: one for each thread."""
+    """A client for the sandboxes of one server. Each thread keeps one connection to it."""
 
     def __init__(self, server):
         self._server, self._threads = server, threading.local()
@@ -50,15 +50,16 @@ def one_life(sandboxes, figures):
     figures.add("a sandbox, created, command, deleted", [created + ran + deleted])
 
 
-def milliseconds_a_second(pid):
-    """The milliseconds of a processor that all processes below use in a second."""
+def processor_milliseconds_per_second(pid):
+    """The processor time, in milliseconds, that `pid` and all processes below it use in a second."""
     before = memory.processor_seconds(pid)
     time.sleep(WATCHED_SECONDS)
     return 1e3 * (memory.processor_seconds(pid) - before) / WATCHED_SECONDS
 
 
 def many(sandboxes, pid, count, figures):
-    """The cost of each of `count` sandboxes: created, with a process that sleeps, paused, resumed by a command."""
+    """The cost of `count` sandboxes that exist together: new, then with a process that sleeps in each, then paused, then
+    resumed by a command. `pid` is the server's; the memory is what the host has less of."""
     numbers = figures.numbers
     alone = host_view.available_mb()
     with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
@@ -71,10 +72,10 @@ def many(sandboxes, pid, count, figures):
         time.sleep(SETTLE_SECONDS)
         numbers[f"MB of each of {count} sandboxes with a process that sleeps (of the host)"] = (
             (alone - host_view.available_mb()) / count)
-        numbers[f"ms of a processor that {count} such sandboxes use in a second"] = milliseconds_a_second(pid)
+        numbers[f"ms of a processor that {count} such sandboxes use in a second"] = processor_milliseconds_per_second(pid)
         list(pool.map(lambda sandbox: sandboxes.send("POST", f"/{sandbox}/pause"), ids))
         time.sleep(SETTLE_SECONDS)
-        numbers[f"ms of a processor that {count} paused sandboxes use in a second"] = milliseconds_a_second(pid)
+        numbers[f"ms of a processor that {count} paused sandboxes use in a second"] = processor_milliseconds_per_second(pid)
         answers = list(pool.map(lambda sandbox: sandboxes.run(sandbox, "/bin/echo", "42").json["stdout"], ids))
         numbers[f"of {count} paused sandboxes ran a command"] = sum(answer == "42\n" for answer in answers)
         list(pool.map(lambda sandbox: sandboxes.send("DELETE", f"/{sandbox}"), ids))

@@ -1,4 +1,5 @@
-// Names of the files that are read as configuration at the start where they exist.
+// The names of the configuration files that a program of this project looks for in its working
+// directory when it starts and when none was named.
 #pragma once
 
 namespace runtime {

@@ -22,7 +22,8 @@ std::shared_ptr<Alarm> Alarm::create(asio::any_io_executor executor, const TimeS
   alarm->on_cancel_.emplace(alarm->cancel_, [weak = std::weak_ptr(alarm)] {
     auto self = weak.lock();
     if (self == nullptr) return;
-    // The object is released on its own executor.
+    // Another thread may call this. wake() must run on the executor, and so must the destructor
+    // where `self` has become the last owner.
     const asio::any_io_executor home = self->executor_;
     asio::post(home, [self = std::move(self)] { self->wake(); });
   });

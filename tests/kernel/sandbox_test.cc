@@ -1,4 +1,4 @@
-// Living sandboxes, over real jails.
+// Tests LivingSandbox, its processes, files and connections with real jails.
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -201,7 +201,8 @@ TEST_F(LivingSandboxTest, ItsTimeCanBeRenewed) {
   EXPECT_FALSE(ends_within(milliseconds(1400)));
 }
 
-// The process that starts the server has ended: nothing but connections keeps the sandbox.
+// Starts a server in the background. Its parent, the process that was spawned, has ended then, so
+// only a connection can keep the sandbox from being idle.
 constexpr const char* left_server =
     "python3 -c \"import socket, os, time\n"
     "s = socket.create_server(('127.0.0.1', 8000), backlog=128)\n"
@@ -240,7 +241,7 @@ TEST_F(LivingSandboxTest, WhyThereIsNoConnection) {
   const auto none = connect(8001);
   ASSERT_FALSE(none);
   EXPECT_EQ(none.error().kind, jail::ErrorKind::refused);
-  // A server that never accepts soon has a full backlog, and lets nobody in.
+  // This server never accepts: after a few connections its backlog is full, and the next one waits.
   all_of(
       started(shell("python3 -c \"import socket, os, time\n"
                     "s = socket.create_server(('127.0.0.1', 8000), backlog=0)\n"

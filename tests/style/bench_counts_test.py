@@ -23,6 +23,7 @@ TRACE = """\
 
 class BenchCounts(unittest.TestCase):
     def test_tally(self):
+        # The clone3 of a thread and the clone that fails make no process; fsmount and move_mount count one each.
         self.assertEqual({"owner": 2, "jail": 7, "processes": 2, "mounts": 2}, counts.tally(TRACE))
 
 

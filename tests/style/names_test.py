@@ -1,4 +1,4 @@
-"""Names say what a thing is. The words below fit everything, so they say nothing."""
+"""Names say what a thing is. EMPTY_WORDS fit everything, so they say nothing and are in no name of a file or type."""
 import re
 
 import tree
@@ -9,12 +9,13 @@ TYPE = re.compile(r"\b(?:class|struct|union|enum(?:\s+class|\s+struct)?|concept)
                   r"(?:\[\[[^\]]*\]\]\s*)?([A-Za-z_]\w*)(?=\s*(?:final\b|[:{;=]))|"
                   r"\busing\s+([A-Za-z_]\w*)\s*=|\btypedef\b[^;]*?\b([A-Za-z_]\w*)\s*;")
 PYTHON_TYPE = re.compile(r"^\s*class\s+(\w+)", re.MULTILINE)
-# data.json: requests name that template so.
+# data.json is a template, and "data" is the name by which requests ask for it.
 NOT_NAMED_BY_US = {"README.md", "CMakeLists.txt", "LICENSE", "data.json"}
 
 
-# One word for one idea: a bound is max_ or min_, and each name on the left has a better one.
 IDENTIFIER = re.compile(r"\b[A-Za-z_]\w*")
+# One word stands for one idea: each key is a private word, and its value is the term of the field. Bounds are left to
+# better_name(): they begin with max_ or min_.
 BETTER_NAMES = {"Asker": "Principal", "Hearing": "ResponseState", "Lever": "Optimization", "Levers": "Optimizations",
                 "Ran": "RunOutcome", "Stumble": "FailedAttempt", "shelf": "layer"}
 

@@ -63,7 +63,8 @@ Result<Fd> filter_file(const Policy& policy) {
                      SealedUse::read);
 }
 
-// Waits for the first message of a new process. A process that is not confined is an error.
+// Waits for the first message of a new process, its report. Returns an error where the process
+// could not confine itself.
 Result<void> await_confinement(const char* name, const Fd& socket) {
   const std::string doing = std::string("confine ") + name;
   pollfd said{socket.get(), POLLIN, 0};
@@ -83,10 +84,12 @@ Result<void> await_confinement(const char* name, const Fd& socket) {
   return system_error(doing + ": " + confinement->doing);
 }
 
-// One of the two processes, running and not yet confined; the destructor kills it.
+// The owner's side of one of the two processes: its socket and its pidfd. The destructor kills the
+// process.
 class ProxyProcess {
  public:
-  // The process gets `names` and `others` as descriptors, from egress::names_fd on.
+  // Starts a process that is not confined yet. Its descriptors are those of egress/wire.h: `names`
+  // is names_fd, and `others` follow.
   static Result<ProxyProcess> start(const char* name, const Policy& policy, Fd names,
                                     std::vector<Fd> others) {
     auto filter = filter_file(policy);
@@ -127,7 +130,7 @@ Result<void> check_rules(const std::vector<std::string>& rules) {
   return {};
 }
 
-// Returns the other end of the jail's socket pair.
+// Sends the proxy one end of a new socket pair for the jail, and returns the other end.
 Result<Fd> admit_to(const Fd& proxy, const egress::Admission& admission) {
   const std::string& label = admission.label;
   if (label.size() > egress::max_label_bytes || label.find('\0') != label.npos) {
@@ -153,7 +156,8 @@ bool is_named(const std::vector<std::string>& rules, const std::string& host) {
   });
 }
 
-// Programs meet the jail's own loopback interface at these, and not the host's.
+// Returns the spellings of loopback that programs reach without the proxy: in a jail they mean the
+// jail's own interface. A spelling that a rule names is left out, since the rule means the host's.
 std::string hosts_without_proxy(const std::vector<std::string>& rules) {
   std::string hosts;
   for (const char* const host : {"localhost", "127.0.0.1", "::1"}) {
@@ -205,7 +209,8 @@ bool egress_rule_covers(std::string_view ceiling, std::string_view rule) {
 }
 
 struct EgressProxy::State {
-  // Where one process has ended the other is about to end.
+  // Called when one process has ended. The other one is about to end; it is killed, so that both
+  // can be waited for here.
   void end() const {
     end_process(look_ups.pidfd);
     end_process(proxy.pidfd);

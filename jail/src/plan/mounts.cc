@@ -1,4 +1,5 @@
-// The mounts of a jail, of a template's host and of a jail in it, from the first to the new root.
+// Builds the root of a jail: every mount, and then the change into the new root. There are three
+// kinds: a jail by itself, the host of a template's jails, and a jail inside of that host.
 #include <fcntl.h>
 #include <linux/mount.h>
 #include <sys/file.h>
@@ -72,8 +73,8 @@ void attach_proc(Builder& builder, MountWriter& mounts, SlotRef root) {
                                     sealed | MOUNT_ATTR_RDONLY);
   mounts.attach(shown, Builder::slot(root), "proc", "/proc");
   builder.close(shown, "/proc");
-  // Init's own view, attached nowhere, which also shows processes that hidepid hides in the other
-  // one.
+  // Init's own view has no hidepid, so it shows every process of the jail. It is attached nowhere,
+  // so that a guest cannot reach it.
   const SlotRef own = mounts.make("proc", {{"subset", "pid"}}, sealed | MOUNT_ATTR_RDONLY);
   builder
       .call(JAIL_CALL(openat),
@@ -134,9 +135,10 @@ void enter_root(Builder& builder, SlotRef root) {
   builder.close(root, "the root");
 }
 
-// The old root stays below, where no path of a process with its root here leads, and is hidden from
-// it: detaching it would wait until every processor has let go of it, one grace period of RCU for
-// each jail. Only for a root whose mounts are a jail's own and not the machine's.
+// Changes into the new root and leaves the old one mounted below it. No path of a process whose
+// root is the new one leads there. To detach the old root would cost each jail a grace period of
+// RCU, since the kernel waits until every processor has let go of it. The old root must be that of
+// a template's host, which holds nothing of the machine that a jail may not see.
 void cover_root(Builder& builder, SlotRef root) {
   builder.call(JAIL_CALL(fchdir), {Builder::slot(root)}, "enter the new root");
   builder.call(JAIL_CALL(chroot), {builder.text(".")}, "make it this process's root");
@@ -160,8 +162,8 @@ SlotRef attach_new_root(MountWriter& mounts, const JailSpec& spec) {
   return made;
 }
 
-// The layer that the roots of all jails of a template are views of. It is below the host's root,
-// where no jail has a path to it.
+// The layer that the roots of all jails of a template are views of. It lies in the host's root, to
+// which no jail has a path.
 void mount_template_layer(Builder& builder, MountWriter& mounts, SlotRef host_root,
                           const JailSpec& spec) {
   const SlotRef layer = mounts.make("tmpfs", skeleton_options(spec), restricted);
@@ -183,8 +185,9 @@ void mount_template_layer(Builder& builder, MountWriter& mounts, SlotRef host_ro
   builder.close(layer, layer_place);
 }
 
-// The directory itself is one inode for all jails of the template, so it is held as device nodes
-// are (child/hold_inode.h): the host and each init that it becomes keep the descriptor.
+// All jails of a template share the inode of /dev, so a guest could send messages to another jail
+// by locking it. A shared lock prevents that, as on device nodes (child/hold_inode.h). The host and
+// every init that is cloned from it keep the descriptor, and so the lock.
 void hold_devices_directory(Builder& builder, SlotRef root) {
   const std::string path = devices_directory;
   const SlotRef held = builder.open(JAIL_CALL(openat),
@@ -207,8 +210,8 @@ void hold_devices_directory(Builder& builder, SlotRef root) {
 void add_mounts(Builder& builder, const JailSpec& spec) {
   MountWriter mounts(builder);
   make_mounts_private(builder);
-  // The new root's /workspace is empty, and its /tmp has nothing but layers: a tmpfs covers each,
-  // and the root becomes read-only.
+  // /workspace and /tmp of the new root serve as layers: the first is empty, and the second holds
+  // only layers. Later a tmpfs covers each, and the root becomes read-only.
   const std::string place = place_of_new_root;
   Sources sources(builder, mounts, spec, Layers{place + "/workspace", place + "/tmp", ""});
   const SlotRef root = attach_new_root(mounts, spec);
@@ -227,8 +230,8 @@ void add_mounts(Builder& builder, const JailSpec& spec) {
 void add_mounts_of_host(Builder& builder, const JailSpec& spec) {
   MountWriter mounts(builder);
   make_mounts_private(builder);
-  // The host's root has no overlays, since those of its jails lie on them and the kernel stacks no
-  // more than two.
+  // The host's root has no overlays: the jails put overlays on top of it, and the kernel stacks at
+  // most two.
   Sources sources(builder, mounts, spec, std::nullopt);
   const SlotRef root = attach_new_root(mounts, spec);
   Skeleton skeleton(builder, root);
@@ -244,8 +247,8 @@ void add_mounts_of_host(Builder& builder, const JailSpec& spec) {
   enter_root(builder, root);
 }
 
-// The mounts that the new namespace begins with are copies of the host's, which are private and
-// read-only already; /dev is shown as it is there.
+// The new mount namespace begins with copies of the host's mounts, which are private and read-only
+// already. /dev is shown as it is in the host.
 void add_mounts_in_host(Builder& builder, const JailSpec& spec) {
   MountWriter mounts(builder);
   Sources sources(builder, mounts, spec, Layers{layer_empty, layer_place, devices_directory});
@@ -260,6 +263,8 @@ void add_mounts_in_host(Builder& builder, const JailSpec& spec) {
   cover_root(builder, root);
 }
 
+// A zygote sees the binds themselves, and not the overlays of a jail, in which a layer covers each
+// hidden directory. So mounts cover them here.
 void add_zygote_mounts(Builder& builder, const JailSpec& spec) {
   add_covers(builder, spec.root, layer_empty);
 }

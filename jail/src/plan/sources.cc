@@ -41,6 +41,8 @@ void Sources::take_device(const std::string& source, const std::string& target) 
        target});
 }
 
+// The source of an overlay is only looked up here: attach_to() makes the overlay once its other
+// layers exist.
 void Sources::open(const ReadOnlyBind& bind) {
   binds_.push_back(&bind);
   opened_.push_back(
@@ -62,6 +64,8 @@ void Sources::attach_to(SlotRef root) {
     const ReadOnlyBind& bind = *binds_[i];
     SlotRef mount = opened_[i];
     if (is_overlaid(bind)) {
+      // The kernel makes no overlay of one layer, so a bind that hides nothing has an empty one
+      // below.
       const std::string covers = covers_of(bind.target, spec_.root, layers_->covers);
       mount = mounts_.overlay(opened_[i], covers.empty() ? ".:" + layers_->empty : covers + ":.",
                               bind.source);

@@ -1,5 +1,5 @@
-# Tries: to use up inodes with empty files and deep folders.
-# Report: success; the number of files has a bound.
+# Tries: to use up the inodes of each place it can write to, with 60,000 empty files.
+# Report: success; each place has a bound on its files that is met before that.
 for folder in ("/tmp", "/workspace", "/dev/shm"):
     if not os.access(folder, os.W_OK):
         continue

@@ -29,11 +29,12 @@ jail::Ended ended(Status status) {
   }
 }
 
+// Returns the outcome that a real jail with this result would have reported.
 Outcome outcome_of_fake(const RunRequest& request, const RunResult& result) {
   jail::ExitReport report;
   report.ended = ended(result.status);
   report.exit_code = result.exit_code.value_or(result.status == Status::success ? 0 : 1);
-  report.signal = SIGSEGV;
+  report.signal = SIGSEGV;  // is read only where the program was killed
   return outcome_of(request, report, request.timeout, {});
 }
 
@@ -45,14 +46,14 @@ boost::asio::awaitable<FakeJails::Answer> FakeJails::run(RunRequest request, Run
   const boost::asio::any_io_executor executor = co_await boost::asio::this_coro::executor;
   co_await boost::asio::post(executor, boost::asio::use_awaitable);
   Answer answer = program(request);
-  const bool waits = hang;
+  const bool hangs = hang;  // `program` may have set it
   boost::asio::steady_timer timer(executor);
   while (hang && !options.cancel.requested()) {
     timer.expires_after(std::chrono::milliseconds(2));
     co_await timer.async_wait(boost::asio::use_awaitable);
   }
   --at_once_;
-  if (waits) {
+  if (hangs) {
     RunResult killed;
     killed.status = Status::cancelled;
     ++cancelled;

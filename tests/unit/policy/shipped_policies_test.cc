@@ -1,5 +1,5 @@
-// Every rule of the shipped policies is proved: a call that matches it gets its decision, and a
-// call that misses one of its tests by one bit does not.
+// Proves every rule of the shipped policies on the compiled filter: a call that matches a rule gets
+// its decision, and a call that differs in one bit of one test does not.
 #include <seccomp.h>
 
 #include <bit>
@@ -45,7 +45,8 @@ TEST_P(ShippedPolicy, EveryRuleDecidesWhatMatchesIt) {
     int decided = 0;
     for (int round = 0; round < 64; ++round) {
       Arguments arguments = matching(rule, random);
-      // Calls that a tested rule decides are not part of the rest.
+      // Another rule may come first: one without tests decides only what no rule with tests
+      // matches.
       if (decide(policy_, rule.syscall, arguments) != rule.decision) continue;
       ++decided;
       EXPECT_EQ(probe().ask(number, arguments), action_of(rule.decision)) << described(rule);
