@@ -9,6 +9,7 @@
 #include "runtime/service/result_json.h"
 #include "runtime/service/sandbox_json.h"
 #include "runtime/service/sandboxes.h"
+#include "runtime/service/volume_json.h"
 
 namespace runtime {
 namespace {
@@ -163,6 +164,7 @@ void Sandboxes::note_created(const Caller& caller, const Sandbox& sandbox) {
     writer.key("disk_mb").integer(request.disk_mb);
     writer.key("disk_kind").string(disk_kind_of(request));
     write_rules(writer, request.network);
+    if (!request.volumes.empty()) write_volume_mounts(writer, request.volumes);
   });
 }
 

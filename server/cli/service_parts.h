@@ -48,6 +48,9 @@ runtime::Sandboxes::Options sandbox_options(Service& service);
 // where each jail has a user of its own.
 jail::Result<std::shared_ptr<runtime::SandboxDisks>> disks_of(Service& service);
 
+// How many volumes there may be, and how large. Where there are several keys none can take all.
+runtime::Volumes::Options volume_options(const runtime::Config& config);
+
 // Where webhooks may lead, how long they may fail, and whose there are.
 runtime::Webhooks::Options webhook_options(const runtime::Config& config);
 
