@@ -41,7 +41,7 @@ Refusal Volumes::off() {
   return {.code = RefusalCode::volumes_off,
           .detail =
               "volumes are off: the operator sets a directory of the host aside for them in "
-              "SANDBOX_DISK_PATH"};
+              "SANDBOX_DISK_PATH, and keeps records in a file (JOBS_PATH)"};
 }
 
 Volumes::Volumes(Jobs& jobs, std::shared_ptr<SandboxDisks> disks, Logger& logger, Options options)

@@ -135,8 +135,7 @@ int serve_with(Service& service, Listener listener, const std::optional<std::str
     auto disks = disks_of(service);
     if (!disks) return fail(exit_own_failure, disks.error().message());
     options_of_sandboxes.disks = std::move(*disks);
-    options_of_sandboxes.volumes = std::make_shared<runtime::Volumes>(
-        jobs, options_of_sandboxes.disks, logger, volume_options(config));
+    options_of_sandboxes.volumes = volumes_of(jobs, options_of_sandboxes.disks, service);
   }
   const std::shared_ptr<runtime::Volumes> volumes = options_of_sandboxes.volumes;
   runtime::Sandboxes sandboxes(runner, logger, history, std::move(options_of_sandboxes));
