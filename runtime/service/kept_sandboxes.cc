@@ -54,6 +54,7 @@ SandboxHistory::Known Sandbox::known() const {
   record.processes = request_.processes;
   record.disk_mb = request_.disk_mb;
   record.is_on_disk = request_.is_on_disk;
+  record.volumes = request_.volumes;
   record.network_rules = network_rules();
   record.idle = idle();
   record.created = since_1970(created_);
@@ -84,6 +85,7 @@ std::shared_ptr<Sandbox> Sandbox::of_record(SandboxHistory::Known known) {
   request.processes = record.processes;
   request.disk_mb = record.disk_mb;
   request.is_on_disk = record.is_on_disk;
+  request.volumes = std::move(record.volumes);
   request.network.network.rules = std::move(record.network_rules);
   request.idle = record.idle;
   request.pauses_at_its_end = record.pauses_at_its_end;

@@ -284,7 +284,7 @@ class Volumes(VolumeTest):
         self.assert_problem(409, "name_taken", volumes({"name": "fine"}), "name: fine")
         self.assert_problem(400, "missing_field", volumes({}), "name")
         for name in ("", "Name", "a_b", "a" * 51, "a" * 26, "a/b", "..", 1, None):
-            self.assert_problem(400, "bad_request", volumes({"name": name}), "name: expected")
+            self.assert_bad_field(volumes({"name": name}), "name: expected")
         for size in (0, 401, -1):
             self.assert_problem(400, "out_of_range", volumes({"name": "x", "size_mb": size}), "size_mb")
         self.assert_problem(400, "bad_request", volumes({"name": "x", "size_mb": "1"}), "size_mb")
@@ -310,7 +310,7 @@ class Volumes(VolumeTest):
         self.volume("told", size_mb=10)
         sandbox = self.with_volumes("told:/data:ro")
         event, = self.client.send("GET", f"{sandbox.path}/events?kind=created").json["events"]
-        self.assertEqual([{"volume": "told", "path": "/data", "read_only": True}], event["volumes"])
+        self.assertEqual([{"volume": "told", "path": "/data", "read_only": True}], event["detail"]["volumes"])
 
 
 class Bounds(VolumeTest):
@@ -368,10 +368,13 @@ class Restarts(VolumeTest):
 
     def test_a_server_that_ends_leaves_them_to_the_next(self):
         made = self.volume("restart", self.now, size_mb=20)
-        self.make_here("restart:/data").run("echo text > /data/file; chmod 0 /data")
+        sandbox = self.make_here("restart:/data")
+        sandbox.run("echo text > /data/file; chmod 0 /data")
         self.assertEqual(0, self.running.stop())
         self.assertIn(made["id"], self.kept())
         self.start()
+        ended = self.now.send("GET", sandbox.path).json
+        self.assertEqual(("ended", [{"volume": "restart", "path": "/data", "read_only": False}]), (ended["state"], ended["volumes"]))
         again = self.shown("restart", self.now)
         self.assertEqual((made["id"], made["created_at"], 20, []), (again["id"], again["created_at"], again["size_mb"], again["sandboxes"]))
         self.assertEqual("text\n", self.make_here("restart:/data").run("cat /data/file")["stdout"])
