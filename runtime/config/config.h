@@ -119,6 +119,9 @@ struct Config {
   std::uint32_t sandbox_max_disk_mb = 10'240;
   // What they leave free of the host's disk.
   std::uint32_t sandbox_disk_reserve_mb = 1024;
+  // How many volumes there may be, and the MB that all of them together may be made for.
+  std::uint32_t sandbox_max_volumes = 100;
+  std::uint32_t sandbox_max_volumes_mb = 102'400;
   Ceilings ceilings;
   // Whether requests may ask for egress, and the rules (jail/egress.h) within which they must stay.
   bool network_enabled = false;

@@ -433,6 +433,10 @@ void add_sandbox_settings(std::vector<Setting>& settings) {
       integer<std::uint32_t>(&Config::sandbox_max_disk_mb, 1, largest_directory_mb));
   add("SANDBOX_DISK_RESERVE_MB", "an integer 0 .. 1048576",
       integer<std::uint32_t>(&Config::sandbox_disk_reserve_mb, 0, 1u << 20));
+  add("SANDBOX_MAX_VOLUMES", "an integer 0 .. 10000",
+      integer<std::uint32_t>(&Config::sandbox_max_volumes, 0, 10'000));
+  add("SANDBOX_MAX_VOLUMES_MB", "an integer 0 .. 16777216",
+      integer<std::uint32_t>(&Config::sandbox_max_volumes_mb, 0, 1u << 24));
   add("SANDBOX_PORTS_DOMAIN", "a domain name of at most 200 bytes", apply_ports_domain);
   add("SANDBOX_PORTS_TIMEOUT_SECONDS", "a number of seconds 1 .. 86400",
       from_one_second(&Config::sandbox_ports_timeout, 86400));

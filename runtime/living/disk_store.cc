@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/file.h>
 #include <sys/random.h>
@@ -25,6 +26,7 @@ using jail::Result;
 
 constexpr std::string_view prefix_of_servers = "server-";
 constexpr char trash_name[] = "removed";
+constexpr char kept_name[] = "volumes";
 constexpr int max_new_names = 16;
 constexpr std::size_t names_to_make_room = 256;
 
@@ -48,6 +50,16 @@ std::string random_name(std::string_view prefix) {
 
 Fd open_directory_in(int directory, const char* name) {
   return Fd(::openat(directory, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+}
+
+// Opens a directory whose owner may have shut himself out, and restores his rights to it.
+Fd open_with_rights(int above, const char* name) {
+  const Fd node(::openat(above, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  if (!node.valid()) return {};
+  // The very directory that is open is changed, whatever its name leads to by now.
+  const std::string by_number = "/proc/self/fd/" + std::to_string(node.get());
+  if (::chmod(by_number.c_str(), 0700) != 0) return {};
+  return Fd(::open(by_number.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
 }
 
 bool is_own(const Fd& directory) {
@@ -79,6 +91,10 @@ void SandboxDirectory::give_up() {
   {
     const std::lock_guard lock(mutex_);
     if (!directory_.valid()) return;
+    if (is_kept_) {
+      directory_.reset();
+      return;
+    }
     // Only what its owner can write to can be moved to another directory.
     ::fchmod(directory_.get(), 0700);
     directory_.reset();
@@ -175,6 +191,52 @@ Result<std::shared_ptr<SandboxDirectory>> DiskStore::make() {
   std::string path = path_ + "/" + own_name_ + "/" + name;
   return std::shared_ptr<SandboxDirectory>(
       new SandboxDirectory(weak_from_this(), name, std::move(path), std::move(directory)));
+}
+
+Result<Fd> DiskStore::kept() {
+  const std::string doing = "use " + path_ + "/" + kept_name + " for volumes";
+  if (::mkdirat(base_.get(), kept_name, 0700) != 0 && errno != EEXIST) return failed(doing);
+  Fd directory = open_directory_in(base_.get(), kept_name);
+  if (!directory.valid()) return failed(doing);
+  if (!is_own(directory)) {
+    return Error{ErrorKind::refused, doing + ": others may write to it", 0, {}};
+  }
+  return directory;
+}
+
+Result<void> DiskStore::keep(SandboxDirectory& directory, const std::string& name) {
+  const auto kept = this->kept();
+  if (!kept) return kept.error();
+  const std::lock_guard lock(directory.mutex_);
+  const char* const old_name = directory.name_.c_str();
+  if (::renameat2(own_.get(), old_name, kept->get(), name.c_str(), RENAME_NOREPLACE) != 0) {
+    return failed("keep a directory as volume " + name);
+  }
+  directory.is_kept_ = true;
+  return {};
+}
+
+Result<std::shared_ptr<SandboxDirectory>> DiskStore::open_kept(const std::string& name) {
+  const auto kept = this->kept();
+  if (!kept) return kept.error();
+  Fd directory = open_with_rights(kept->get(), name.c_str());
+  if (!directory.valid()) return failed("open the directory of volume " + name);
+  std::string path = path_ + "/" + kept_name + "/" + name;
+  return std::shared_ptr<SandboxDirectory>(new SandboxDirectory(
+      weak_from_this(), name, std::move(path), std::move(directory), true));
+}
+
+Result<bool> DiskStore::remove_kept(const std::string& name) {
+  const auto kept = this->kept();
+  if (!kept) return kept.error();
+  // Only what its owner can write to can be moved to another directory.
+  const Fd directory = open_with_rights(kept->get(), name.c_str());
+  if (!directory.valid() && errno == ENOENT) return false;
+  const bool is_moved =
+      directory.valid() &&
+      ::renameat(kept->get(), name.c_str(), trash_.get(), random_name("volume-").c_str()) == 0;
+  if (!is_moved) return failed("remove the directory of volume " + name);
+  return true;
 }
 
 void DiskStore::take_back(const std::string& name) {

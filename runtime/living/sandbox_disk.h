@@ -30,6 +30,7 @@ class SandboxDisk {
 
   const std::string& path() const noexcept { return directory_->path(); }
   jail::Fd open() const { return directory_->open(); }
+  SandboxDirectory& directory() const noexcept { return *directory_; }
   const Limits& limits() const noexcept { return limits_; }
 
   // Returns what the latest count found, and what the owner has written since.

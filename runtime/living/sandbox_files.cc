@@ -287,7 +287,7 @@ Result<SandboxFiles::NewFile> SandboxFiles::NewFile::in(Fd directory, std::strin
   file.name_ = std::move(name);
   file.directory_ = std::move(directory);
   file.mode_ = mode.value_or(0644);
-  if (room) file.reservation_ = room();
+  if (room) file.reservation_ = room(file.directory_.get());
   file.file_ = Fd(::openat(file.directory_.get(), ".", O_WRONLY | O_TMPFILE | O_CLOEXEC, 0644));
   if (!file.file_.valid()) return failed("write", file.path_, errno);
   return file;

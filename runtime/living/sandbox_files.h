@@ -56,7 +56,8 @@ class SandboxFiles {
     // Returns false where there is no room for these bytes too.
     virtual bool take(std::uint64_t bytes) = 0;
   };
-  using Room = std::function<std::unique_ptr<Reservation>()>;
+  // Returns null where the kernel alone bounds what is written into the directory.
+  using Room = std::function<std::unique_ptr<Reservation>(int directory)>;
 
   // Without `room` the kernel alone says whether the disk is full.
   explicit SandboxFiles(Open open, Room room = {})

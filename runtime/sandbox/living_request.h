@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "jail/egress.h"
 #include "jail/jail.h"
@@ -13,6 +14,14 @@
 #include "jail/network.h"
 
 namespace runtime {
+
+// A directory of the host that the sandbox has beside its working directory.
+struct LivingVolume {
+  std::string source;  // without links in its path
+  std::string target;  // a place in the sandbox where nothing else is
+  bool is_read_only = false;
+  std::uint64_t max_bytes = 0;  // of a single file, where it is writable
+};
 
 struct LivingRequest {
   std::string template_name = {};  // the template with its root and policy; empty or "none": the
@@ -24,6 +33,7 @@ struct LivingRequest {
   // A directory of the host, without links in its path, that is the working directory; empty: a
   // tmpfs is.
   std::string workspace = {};
+  std::vector<LivingVolume> volumes = {};
   std::chrono::milliseconds max_lifetime{std::chrono::hours(24)};  // after which it ends by itself
   jail::Network network = {};
   // A launcher that was asked before and died meanwhile; another one makes the jail. Null: none was

@@ -94,6 +94,18 @@ void limit_disk(jail::Limits& limits, std::uint32_t disk_limit_mb) {
   limits.file_bytes = disk_bytes;
 }
 
+void add_volume(jail::JailSpec& spec, const LivingVolume& volume) {
+  using jail::VolumeAccess;
+  // The kernel has one bound for the files of all disks; what a volume has in all is counted.
+  spec.limits.file_bytes = std::max(spec.limits.file_bytes, volume.max_bytes);
+  spec.volumes.push_back(
+      {.source = volume.source,
+       .target = volume.target,
+       .why = "a volume of the sandbox's owner",
+       .programs = jail::Programs::allowed,
+       .access = volume.is_read_only ? VolumeAccess::read_only : VolumeAccess::read_write});
+}
+
 Result<std::shared_ptr<PoolHandle>> open_living(Launchers& launchers,
                                                 const jail::TemplateSpec& spec,
                                                 const jail::PoolOptions& options) {
@@ -332,6 +344,7 @@ class JailRunner final : public Runner {
                               .why = "a disk of the sandbox's own",
                               .programs = jail::Programs::allowed});
     }
+    for (const LivingVolume& volume : request.volumes) add_volume(spec, volume);
     return spec;
   }
 

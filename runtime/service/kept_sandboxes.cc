@@ -9,6 +9,7 @@
 #include "runtime/service/result_json.h"
 #include "runtime/service/sandbox_json.h"
 #include "runtime/service/sandboxes.h"
+#include "runtime/service/volume_json.h"
 
 namespace runtime {
 namespace {
@@ -53,6 +54,7 @@ SandboxHistory::Known Sandbox::known() const {
   record.processes = request_.processes;
   record.disk_mb = request_.disk_mb;
   record.is_on_disk = request_.is_on_disk;
+  record.volumes = request_.volumes;
   record.network_rules = network_rules();
   record.idle = idle();
   record.created = since_1970(created_);
@@ -83,6 +85,7 @@ std::shared_ptr<Sandbox> Sandbox::of_record(SandboxHistory::Known known) {
   request.processes = record.processes;
   request.disk_mb = record.disk_mb;
   request.is_on_disk = record.is_on_disk;
+  request.volumes = std::move(record.volumes);
   request.network.network.rules = std::move(record.network_rules);
   request.idle = record.idle;
   request.pauses_at_its_end = record.pauses_at_its_end;
@@ -163,6 +166,7 @@ void Sandboxes::note_created(const Caller& caller, const Sandbox& sandbox) {
     writer.key("disk_mb").integer(request.disk_mb);
     writer.key("disk_kind").string(disk_kind_of(request));
     write_rules(writer, request.network);
+    if (!request.volumes.empty()) write_volume_mounts(writer, request.volumes);
   });
 }
 

@@ -93,11 +93,13 @@ auto fields(Is<agent::TaskResult> auto& of) {
 
 auto fields(Is<ProgramRecord> auto& of) { return std::tie(of.result, of.encoding); }
 
+auto fields(Is<VolumeMount> auto& of) { return std::tie(of.volume, of.path, of.is_read_only); }
+
 auto fields(Is<SandboxRecord> auto& of) {
   return std::tie(of.number, of.name, of.template_name, of.working_directory, of.metadata,
                   of.memory_mb, of.processes, of.disk_mb, of.network_rules, of.idle, of.created,
                   of.ends_at, of.enforcement, of.outcome, of.ended, of.pauses_at_its_end,
-                  of.resumes_on_demand, of.is_on_disk);
+                  of.resumes_on_demand, of.is_on_disk, of.volumes);
 }
 
 }  // namespace runtime::record

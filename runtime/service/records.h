@@ -18,6 +18,7 @@
 #include "runtime/sandbox/outcome.h"
 #include "runtime/sandbox/run_request.h"
 #include "runtime/sandbox/run_result.h"
+#include "runtime/service/volume_requests.h"
 
 namespace runtime {
 
@@ -46,6 +47,7 @@ struct SandboxRecord {
   bool pauses_at_its_end = false;
   bool resumes_on_demand = true;
   bool is_on_disk = false;  // its working directory was a directory of the host
+  std::vector<VolumeMount> volumes;
 };
 
 std::string encode_record(const ProgramRecord& record);

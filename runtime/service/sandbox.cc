@@ -62,16 +62,4 @@ jail::Result<UsageTarget> Sandbox::usage_target() const {
   return target;
 }
 
-SandboxFiles Sandbox::files() const {
-  SandboxFiles::Room room;
-  if (disk_ != nullptr) {
-    room = [disk = disk_] { return SandboxDisk::reserve(disk); };
-  }
-  return SandboxFiles(
-      [living = living_](std::string_view path, int flags, mode_t mode) {
-        return living->open_file(path, flags, mode);
-      },
-      std::move(room));
-}
-
 }  // namespace runtime

@@ -66,8 +66,8 @@ SandboxDisks::~SandboxDisks() {
   }
 }
 
-Result<std::shared_ptr<SandboxDisk>> SandboxDisks::make(std::uint64_t bytes) {
-  const std::lock_guard lock(mutex_);
+// Refuses where the host's disk lacks room for so many bytes more.
+Result<void> SandboxDisks::promise_locked(std::uint64_t bytes) {
   const auto room = store_->room();
   if (!room) return room.error();
   std::uint64_t promised = options_.reserve_bytes + bytes;
@@ -80,6 +80,23 @@ Result<std::shared_ptr<SandboxDisk>> SandboxDisks::make(std::uint64_t bytes) {
   if (promised > room->available_bytes || lacks_files(*room)) {
     return Error{ErrorKind::exhausted, "the host's disk has no room for another sandbox", 0, {}};
   }
+  return {};
+}
+
+Result<std::shared_ptr<SandboxDisk>> SandboxDisks::adopt(
+    std::shared_ptr<SandboxDirectory> directory, std::uint64_t bytes, const DiskUse& use) {
+  const std::lock_guard lock(mutex_);
+  if (auto promised = promise_locked(room_of(bytes, use.bytes)); !promised) return promised.error();
+  const SandboxDisk::Limits limits{.bytes = bytes, .files = max_files};
+  auto disk = std::make_shared<SandboxDisk>(std::move(directory), limits);
+  disk->note(use);
+  made_.push_back({.disk = disk, .living = {}});
+  return disk;
+}
+
+Result<std::shared_ptr<SandboxDisk>> SandboxDisks::make(std::uint64_t bytes) {
+  const std::lock_guard lock(mutex_);
+  if (auto promised = promise_locked(bytes); !promised) return promised.error();
   auto directory = store_->make();
   if (!directory) return directory.error();
   const SandboxDisk::Limits limits{.bytes = bytes, .files = max_files};

@@ -40,6 +40,10 @@ class SandboxDisks : public std::enable_shared_from_this<SandboxDisks> {
   // Errors: exhausted where the host's disk has no room for this one beside the reserve and what
   // the other ones may still take; kernel.
   jail::Result<std::shared_ptr<SandboxDisk>> make(std::uint64_t bytes);
+  // The same for a directory that is there already and outlives the sandbox, with what it takes.
+  jail::Result<std::shared_ptr<SandboxDisk>> adopt(std::shared_ptr<SandboxDirectory> directory,
+                                                   std::uint64_t bytes, const DiskUse& use);
+  DiskStore& store() const noexcept { return *store_; }
   // From now on the sandbox is ended when it takes more than it may.
   void watch(const std::shared_ptr<SandboxDisk>& disk,
              const std::shared_ptr<LivingSandbox>& living);
@@ -58,6 +62,7 @@ class SandboxDisks : public std::enable_shared_from_this<SandboxDisks> {
     std::shared_ptr<LivingSandbox> living;
   };
 
+  jail::Result<void> promise_locked(std::uint64_t bytes);
   void run();
   std::vector<Known> all_that_live();
   Clock::time_point keep_reserve(Clock::time_point now);

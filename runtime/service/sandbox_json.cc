@@ -7,6 +7,7 @@
 
 #include "runtime/json/utc_text.h"
 #include "runtime/service/result_json.h"
+#include "runtime/service/volume_json.h"
 
 namespace runtime {
 namespace {
@@ -121,6 +122,7 @@ void write_sandbox(Writer& writer, const Sandboxes& sandboxes, const Sandbox& sa
   writer.key("disk_kind").string(disk_kind_of(request));
   write_limits_of(writer, sandbox, sandboxes.options().cores);
   write_network(writer, sandbox.network_rules(), sandbox.secret_names());
+  write_volume_mounts(writer, request.volumes);
   writer.key("processes").integer(end ? 0 : sandbox.living()->running()).end_object();
 }
 

@@ -86,7 +86,29 @@ Outcome Sandboxes::outcome_of(const Sandbox& sandbox, const LivingSandbox::Endin
   return outcome;
 }
 
+Outcome Sandboxes::outcome_of_volume(const VolumeMounts::One& volume) {
+  Outcome outcome;
+  outcome.code = "disk_full";
+  const std::string name = "its volume " + volume.mount.volume;
+  const DiskUse use = volume.disk->use();
+  if (volume.disk->is_host_full()) {
+    outcome.cause = "the host's disk was about to be full, and " + name + " is on it";
+  } else if (use.bytes > volume.disk->limits().bytes) {
+    outcome.cause = "the files in " + name + " took " + json::number_text(megabytes(use.bytes)) +
+                    " MB, more than the " + std::to_string(volume.size_mb) +
+                    " MB that they may take; a copy of it can be larger (copy_of)";
+  } else if (use.files > volume.disk->limits().files) {
+    outcome.cause =
+        name + " had more than the " + std::to_string(volume.disk->limits().files) +
+        " files that it may have";
+  } else {
+    outcome.cause = "the files in " + name + " could not be counted";
+  }
+  return outcome;
+}
+
 Outcome Sandboxes::outcome_of_disk(const Sandbox& sandbox) const {
+  if (const auto* const volume = sandbox.full_volume()) return outcome_of_volume(*volume);
   Outcome outcome;
   outcome.code = "disk_full";
   outcome.cause = "its directory could not be looked at any more";
@@ -169,6 +191,14 @@ Refusal Sandboxes::refusal_of_file(const jail::Error& error) {
 Refusal Sandboxes::refusal_of_file(const jail::Error& error, const Sandbox& sandbox) {
   Refusal refusal = refusal_of_file(error);
   if (refusal.code != RefusalCode::disk_full) return refusal;
+  if (const auto* const volume = sandbox.volume_of(error)) {
+    refusal.limit = volume->size_mb;
+    refusal.used = megabytes(volume->disk->use().bytes);
+    refusal.detail = error.doing + ": volume " + volume->mount.volume + " is full: " +
+                     json::number_text(*refusal.used) + " of " +
+                     json::number_text(*refusal.limit) + " MB are used";
+    return refusal;
+  }
   const auto target = sandbox.usage_target();
   if (!target) return refusal;
   const SandboxUsage::Disk disk = fuller_disk(*target);

@@ -241,7 +241,8 @@ constexpr RequestField<SandboxRequest> sandbox_rows[] = {
       .description = "Whether a request that needs its processes or files resumes it where it is "
                      "paused; else that is a 409."},
      read_flag<&SandboxRequest::resumes_on_demand>},
-    {sandbox_network_field, read_first_network}};
+    {sandbox_network_field, read_first_network},
+    {sandbox_volumes_field, read_mounts<&SandboxRequest::volumes>}};
 
 // A field that is left out of a change keeps its value, so it has no default.
 constexpr Field without_default(Field field) {

@@ -16,6 +16,7 @@
 #include "runtime/sandbox/run_request.h"
 #include "runtime/service/field.h"
 #include "runtime/service/network_secrets.h"
+#include "runtime/service/volume_requests.h"
 
 namespace runtime {
 
@@ -40,6 +41,7 @@ struct SandboxRequest {
   bool pauses_at_its_end = false;  // when its lifetime is over, or it is idle
   bool resumes_on_demand = true;
   SandboxNetwork network;
+  std::vector<VolumeMount> volumes;
 };
 
 // Fields that are not set keep their values.

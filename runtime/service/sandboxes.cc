@@ -40,6 +40,11 @@ bool is_of_the_program(const jail::Error& error) {
          std::find(std::begin(own), std::end(own), error.sys_errno) != std::end(own);
 }
 
+// A volume is to be where an operator's jail file has something.
+bool is_place_of_a_volume(const jail::Error& error) {
+  return error.kind == jail::ErrorKind::refused && error.doing.starts_with("volumes[");
+}
+
 bool is_one_of(Sandbox::State state, const std::vector<Sandbox::State>& wanted) {
   return wanted.empty() || std::find(wanted.begin(), wanted.end(), state) != wanted.end();
 }
@@ -130,6 +135,7 @@ asio::awaitable<jail::Result<std::shared_ptr<LivingSandbox>>> Sandboxes::launch(
   wanted.processes = request.processes;
   wanted.disk_limit_mb = request.disk_mb;
   if (sandbox->disk_ != nullptr) wanted.workspace = sandbox->disk_->path();
+  wanted.volumes = living_volumes_of(*sandbox);
   wanted.max_lifetime = options_.max_lifetime;
   wanted.network = request.network.network;
   wanted.network.label = sandbox->id_;
@@ -165,6 +171,11 @@ asio::awaitable<Sandboxes::Or<Sandboxes::Found>> Sandboxes::create(Caller caller
   sandbox->url_key_ = Secret(random_text());
   sandbox->owner_ = caller.principal.tenant;
   sandbox->metadata_ = std::move(request.metadata);
+  if (auto refusal = mount_volumes(caller.principal, *sandbox, request)) {
+    const std::lock_guard lock(mutex_);
+    give_back();
+    co_return std::move(*refusal);
+  }
   if (request.is_on_disk && options_.disks != nullptr) {
     if (request.disk_mb > options_.max_directory_mb) {
       const std::lock_guard lock(mutex_);
@@ -190,7 +201,7 @@ asio::awaitable<Sandboxes::Or<Sandboxes::Found>> Sandboxes::create(Caller caller
     if (!living) co_return not_started(living.error(), "the sandbox");
     sandbox->enforcement_ = enforcement;
     sandbox->living_ = std::move(*living);
-    if (sandbox->disk_ != nullptr) options_.disks->watch(sandbox->disk_, sandbox->living_);
+    watch_disks(*sandbox);
     sandbox->created_ = sandbox->living_->began_at();
     sandbox->watch_bounds_ = watch_bounds_.of_a_sandbox(sandbox->owner_);
     sandbox->request_ = std::move(request);
@@ -208,7 +219,7 @@ asio::awaitable<Sandboxes::Or<Sandboxes::Found>> Sandboxes::create(Caller caller
 }
 
 Refusal Sandboxes::not_started(const jail::Error& error, std::string_view what) const {
-  if (error.kind == jail::ErrorKind::invalid) {
+  if (error.kind == jail::ErrorKind::invalid || is_place_of_a_volume(error)) {
     return {.code = RefusalCode::bad_request, .detail = error.doing};
   }
   logger_.error(std::string(what) + " could not be started", {{"error", error.message()}});
@@ -400,10 +411,7 @@ void Sandboxes::on_end(const std::weak_ptr<Sandbox>& weak, const LivingSandbox::
   const Found sandbox = weak.lock();
   if (sandbox == nullptr) return;
   const Outcome outcome = outcome_of(*sandbox, ending);
-  if (sandbox->disk_ != nullptr) {
-    sandbox->disk_->give_up();
-    options_.disks->remove_soon();
-  }
+  give_up_disks(*sandbox);
   logger_.info("sandbox ended", {{"sandbox_id", sandbox->id()}, {"reason", outcome.code}});
   const std::lock_guard lock(mutex_);
   {

@@ -41,12 +41,13 @@
 #include "runtime/service/sandbox_requests.h"
 #include "runtime/service/url_uses.h"
 #include "runtime/service/usage_history.h"
+#include "runtime/service/volumes.h"
 #include "runtime/service/watch_bounds.h"
 
 namespace runtime {
 
 // A sandbox, alive or ended. Thread-safe.
-class Sandbox {
+class Sandbox : public std::enable_shared_from_this<Sandbox> {
  public:
   using Time = std::chrono::system_clock::time_point;
 
@@ -95,6 +96,12 @@ class Sandbox {
   Sandbox() = default;
   static std::shared_ptr<Sandbox> of_record(SandboxHistory::Known known);
   SandboxHistory::Known known() const;
+  // The volume that has more in it than it may; null: none has.
+  const VolumeMounts::One* full_volume() const;
+  // The volume that a file could not be written into; null: it was none.
+  const VolumeMounts::One* volume_of(const jail::Error& error) const;
+  // The disk that a directory of the sandbox is on, where that is one of the host.
+  std::shared_ptr<SandboxDisk> disk_of(int directory) const;
 
   std::string id_;
   std::string owner_;
@@ -107,6 +114,7 @@ class Sandbox {
   jail::Enforcement enforcement_{};
   std::shared_ptr<LivingSandbox> living_;
   std::shared_ptr<SandboxDisk> disk_;  // null: its working directory is memory
+  std::shared_ptr<VolumeMounts> volumes_;  // null: it has none
   DirectoryWatch::Bounds watch_bounds_;
   mutable UsageHistory usage_history_;
 
@@ -131,6 +139,7 @@ class Sandboxes {
     std::string ports_domain = {};                  // of the ports' host names; empty: none
     std::uint32_t max_directory_mb = 0;             // of a disk that is a directory, for remedies
     std::shared_ptr<SandboxDisks> disks = nullptr;  // null: no disk is a directory
+    std::shared_ptr<Volumes> volumes = nullptr;     // null: there are none
     SecretGateways::Options secrets = {};           // for the gateways of their secrets
   };
 
@@ -295,6 +304,11 @@ class Sandboxes {
   boost::asio::awaitable<jail::Result<std::shared_ptr<LivingSandbox>>> launch(
       Found sandbox, const SandboxRequest& request);
   Refusal not_started(const jail::Error& error, std::string_view what) const;
+  std::optional<Refusal> mount_volumes(const Principal& principal, Sandbox& sandbox,
+                                       SandboxRequest& request) const;
+  static std::vector<LivingVolume> living_volumes_of(const Sandbox& sandbox);
+  void watch_disks(const Sandbox& sandbox);
+  void give_up_disks(const Sandbox& sandbox);
   static Refusal paused_refusal();
   static Refusal ended_refusal(const Sandbox& sandbox);
   // The same for a sandbox that is ending: its outcome is known in a moment.
@@ -318,6 +332,7 @@ class Sandboxes {
   void note_end(const Sandbox& sandbox, const Outcome& outcome);
   Outcome outcome_of(const Sandbox& sandbox, const LivingSandbox::Ending& ending) const;
   Outcome outcome_of_disk(const Sandbox& sandbox) const;
+  static Outcome outcome_of_volume(const VolumeMounts::One& volume);
   static Outcome outcome_of_a_server_that_ended();
   // Resumes a sandbox whose processes are needed. The refusal says that it stays paused.
   static std::optional<Refusal> resume_on_demand(const Sandbox& sandbox);

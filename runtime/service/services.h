@@ -9,6 +9,7 @@
 #include "runtime/service/live_jobs.h"
 #include "runtime/service/principal.h"
 #include "runtime/service/sandboxes.h"
+#include "runtime/service/volumes.h"
 #include "runtime/service/webhooks.h"
 #include "runtime/store/jobs.h"
 
@@ -25,6 +26,7 @@ struct Services {
   LiveJobs* live_jobs = nullptr;          // null: nobody can follow a running job
   Sandboxes* sandboxes = nullptr;         // null: there are no sandboxes
   Webhooks* webhooks = nullptr;           // null: there are no webhooks
+  Volumes* volumes = nullptr;             // null: there are no volumes
 };
 
 }  // namespace runtime

@@ -114,6 +114,11 @@ jail::Result<Database> Database::open(const std::string& path) {
   return database;
 }
 
+bool Database::is_in_memory() const {
+  const char* const file = sqlite3_db_filename(handle_.get(), "main");
+  return file == nullptr || *file == '\0';
+}
+
 jail::Result<void> Database::run(const std::string& sql) {
   const int code = sqlite3_exec(handle_.get(), sql.c_str(), nullptr, nullptr, nullptr);
   if (code != SQLITE_OK) return error_of(handle_.get(), code);

@@ -62,6 +62,8 @@ class Database {
   // full, else kernel.
   static jail::Result<Database> open(const std::string& path);
 
+  // Whether what is in it goes with this process.
+  bool is_in_memory() const;
   jail::Result<void> run(const std::string& sql);
   jail::Result<Statement> prepare(std::string_view sql);
   // The first column of the first row.

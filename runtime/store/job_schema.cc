@@ -7,7 +7,8 @@ using jail::Result;
 
 // "agsb" distinguishes our files from those of other programs.
 constexpr std::int64_t application_id = 0x61677362;
-constexpr std::int64_t schema_version = 5;
+constexpr std::int64_t schema_version = 6;
+constexpr std::int64_t first_version_with_webhooks = 5;
 constexpr std::int64_t first_version_with_sandboxes = 4;
 constexpr std::int64_t first_version_with_records = 3;
 
@@ -90,6 +91,19 @@ CREATE TABLE webhooks (
   last_event TEXT NOT NULL,
   last_status INTEGER NOT NULL,
   last_error TEXT NOT NULL);
+)sql";
+
+constexpr const char* volume_schema = R"sql(
+CREATE TABLE volumes (
+  seq INTEGER PRIMARY KEY AUTOINCREMENT,
+  id TEXT NOT NULL UNIQUE,
+  owner TEXT NOT NULL,
+  created INTEGER NOT NULL,
+  name TEXT NOT NULL,
+  size_mb INTEGER NOT NULL,
+  state INTEGER NOT NULL,
+  used_bytes INTEGER NOT NULL,
+  files INTEGER NOT NULL);
 )sql";
 
 // Adds what a file of version 1 lacks, except checkpoints. A new column comes behind the others, as
@@ -177,7 +191,8 @@ Result<void> to_records(Database& database, std::int64_t version,
 }  // namespace
 
 Result<void> make_job_tables(Database& database, const ReadOldAnswer& read_old_answer) {
-  const std::string all = std::string(schema) + checkpoint_schema + sandbox_schema + webhook_schema;
+  const std::string all =
+      std::string(schema) + checkpoint_schema + sandbox_schema + webhook_schema + volume_schema;
   const auto version = database.make_tables({.application_id = application_id,
                                              .oldest_version = 1,
                                              .version = schema_version,
@@ -192,7 +207,8 @@ Result<void> make_job_tables(Database& database, const ReadOldAnswer& read_old_a
     if (auto done = to_records(database, *version, read_old_answer); !done) return done;
   }
   std::string lacking = *version < first_version_with_sandboxes ? sandbox_schema : "";
-  lacking += webhook_schema;
+  lacking += *version < first_version_with_webhooks ? webhook_schema : "";
+  lacking += volume_schema;
   return database.run(lacking + "PRAGMA user_version=" + std::to_string(schema_version));
 }
 

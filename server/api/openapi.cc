@@ -9,6 +9,7 @@
 #include "runtime/service/request_fields.h"
 #include "runtime/service/sandbox_queries.h"
 #include "runtime/service/sandbox_requests.h"
+#include "runtime/service/volume_requests.h"
 #include "runtime/service/webhook_requests.h"
 #include "server/api/kubernetes_style/create_request.h"
 #include "server/api/kubernetes_style/queries.h"
@@ -65,6 +66,7 @@ void list_all_parameters(std::string& document, const runtime::RequestRules& rul
   list_parameters(document, "x-jobs-query", runtime::job_query_fields(), rules);
   list_parameters(document, "x-lessons-query", runtime::lesson_query_fields(), rules);
   list_parameters(document, "x-sandboxes-query", runtime::sandbox_query_fields(), rules);
+  list_parameters(document, "x-volumes-query", runtime::volume_query_fields(), rules);
   list_parameters(document, "x-events-query", runtime::event_query_fields(), rules);
   list_parameters(document, "x-audit-query", runtime::audit_query_fields(), rules);
   list_parameters(document, "x-logs-query", runtime::log_query_fields(), rules);
@@ -106,6 +108,7 @@ std::string openapi_json(const runtime::RequestRules& rules) {
   list_fields(document, "x-process-resize-fields", runtime::process_resize_fields(), rules);
   list_fields(document, "x-file-action-fields", runtime::file_action_fields(), rules);
   list_fields(document, "x-file-url-fields", runtime::file_url_fields(), rules);
+  list_fields(document, "x-volume-fields", runtime::volume_fields(), rules);
   list_fields(document, "x-webhook-fields", runtime::webhook_fields(), rules);
   list_fields(document, "x-webhook-change-fields", runtime::webhook_change_fields(), rules);
   list_fields(document, "x-webhook-secret-fields", runtime::webhook_secret_fields(), rules);

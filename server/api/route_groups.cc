@@ -24,6 +24,7 @@ constexpr RouteGroup all_groups[] = {
     add_sandbox_watch_route,
     add_stream_routes,
     add_template_route,
+    add_volume_routes,
     add_webhook_routes,
     kubernetes_style::add_file_routes,
     kubernetes_style::add_output_routes,

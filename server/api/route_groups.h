@@ -57,6 +57,7 @@ void add_sandbox_terminal_route(const RouteParts& parts);
 void add_sandbox_watch_route(const RouteParts& parts);
 void add_stream_routes(const RouteParts& parts);
 void add_template_route(const RouteParts& parts);
+void add_volume_routes(const RouteParts& parts);
 void add_webhook_routes(const RouteParts& parts);
 
 // Sandboxes by name, as clients of services on Kubernetes expect them.

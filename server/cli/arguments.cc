@@ -14,6 +14,7 @@
 #include "server/cli/jobs/jobs_arguments.h"
 #include "server/cli/sandbox/sandbox_arguments.h"
 #include "server/cli/suggestion.h"
+#include "server/cli/volumes/volumes_arguments.h"
 
 namespace server {
 namespace {
@@ -282,6 +283,7 @@ DoctorOptions doctor_options(const Commands& commands) {
 Command parsed_command(const Commands& commands, const AgentCommands& agent_commands,
                        const client::SandboxCommands& sandbox_commands,
                        const client::JobsCommands& jobs_commands,
+                       const client::VolumeCommands& volume_commands,
                        std::vector<std::string> guest_args) {
   if (commands.exec->parsed()) return exec_options(commands, std::move(guest_args));
   if (commands.serve->parsed()) return serve_options(commands);
@@ -289,6 +291,7 @@ Command parsed_command(const Commands& commands, const AgentCommands& agent_comm
   if (auto parsed = agent_commands.parsed()) return std::move(*parsed);
   if (auto parsed = sandbox_commands.parsed(std::move(guest_args))) return std::move(*parsed);
   if (auto parsed = jobs_commands.parsed()) return std::move(*parsed);
+  if (auto parsed = volume_commands.parsed()) return std::move(*parsed);
   return doctor_options(commands);
 }
 
@@ -301,7 +304,8 @@ void spell_out(std::vector<std::string>& args) {
   } else if (args.size() == 1 && args.front() == "version") {
     args.front() = "--version";
   } else if (args.size() == 2 && args.back() == "help" &&
-             (args.front() == "sandbox" || args.front() == "lessons" || args.front() == "jobs")) {
+             (args.front() == "sandbox" || args.front() == "lessons" ||
+              args.front() == "jobs" || args.front() == "volume")) {
     args.back() = "--help";
   }
 }
@@ -400,6 +404,8 @@ Command parse_arguments(std::vector<std::string> args, const std::string& versio
   sandbox_commands.define(app);
   client::JobsCommands jobs_commands;
   jobs_commands.define(app);
+  client::VolumeCommands volume_commands;
+  volume_commands.define(app);
   define_mcp(commands);
   define_doctor(commands);
   spell_out(args);
@@ -419,7 +425,7 @@ Command parse_arguments(std::vector<std::string> args, const std::string& versio
     return with_help(mistake_of(error, app), deepest_parsed(app));
   }
   Command parsed = parsed_command(commands, agent_commands, sandbox_commands, jobs_commands,
-                                  std::move(guest_args));
+                                  volume_commands, std::move(guest_args));
   if (auto* finished = std::get_if<Finished>(&parsed)) {
     return with_help(std::move(*finished), deepest_parsed(app));
   }

@@ -14,6 +14,7 @@
 #include "runtime/sandbox/run_request.h"
 #include "server/cli/jobs/jobs_options.h"
 #include "server/cli/sandbox/sandbox_options.h"
+#include "server/cli/volumes/volumes_options.h"
 
 namespace server {
 
@@ -128,7 +129,8 @@ struct Finished {
 
 using Command =
     std::variant<ExecOptions, RunTaskOptions, BenchmarkOptions, LessonsOptions, ServeOptions,
-                 McpOptions, DoctorOptions, client::Options, client::JobsOptions, Finished>;
+                 McpOptions, DoctorOptions, client::Options, client::JobsOptions,
+                 client::VolumesOptions, Finished>;
 
 // `args` without the program's name.
 Command parse_arguments(std::vector<std::string> args, const std::string& version);

@@ -21,6 +21,7 @@
 #include "server/cli/sandbox/sandbox_command.h"
 #include "server/cli/serve.h"
 #include "server/cli/write_all.h"
+#include "server/cli/volumes/volumes_command.h"
 
 namespace {
 
@@ -71,6 +72,9 @@ int dispatch(std::vector<std::string> args) {
   }
   if (const auto* jobs = std::get_if<server::client::JobsOptions>(&options)) {
     return server::client::jobs(*jobs, runtime::process_environment());
+  }
+  if (const auto* volumes = std::get_if<server::client::VolumesOptions>(&options)) {
+    return server::client::volumes(*volumes, runtime::process_environment());
   }
   const auto& finished = std::get<server::Finished>(options);
   std::fputs(finished.error.c_str(), stderr);

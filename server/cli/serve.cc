@@ -62,7 +62,7 @@ void end_at_once_when_asked_again(const std::shared_ptr<asio::signal_set>& signa
 // The same two times over: once asked to end it answers what runs, asked again it ends at once.
 asio::awaitable<bool> serve_until_signal(std::shared_ptr<asio::signal_set> signals, Api& api,
                                          HttpServer& http, runtime::Sandboxes& sandboxes,
-                                         runtime::Webhooks& webhooks,
+                                         runtime::Volumes* volumes, runtime::Webhooks& webhooks,
                                          std::chrono::milliseconds patience,
                                          const Notifier& notifier, runtime::Logger& logger) {
   const int first = co_await signals->async_wait(asio::use_awaitable);
@@ -71,6 +71,7 @@ asio::awaitable<bool> serve_until_signal(std::shared_ptr<asio::signal_set> signa
   end_at_once_when_asked_again(signals);
   api.drain();
   sandboxes.drain();
+  if (volumes != nullptr) volumes->drain();
   webhooks.drain();
   const bool clean = co_await http.stop(patience);
   co_await sandboxes.stop(patience_for_sandboxes);
@@ -134,7 +135,9 @@ int serve_with(Service& service, Listener listener, const std::optional<std::str
     auto disks = disks_of(service);
     if (!disks) return fail(exit_own_failure, disks.error().message());
     options_of_sandboxes.disks = std::move(*disks);
+    options_of_sandboxes.volumes = volumes_of(jobs, options_of_sandboxes.disks, service);
   }
+  const std::shared_ptr<runtime::Volumes> volumes = options_of_sandboxes.volumes;
   runtime::Sandboxes sandboxes(runner, logger, history, std::move(options_of_sandboxes));
   runtime::Webhooks webhooks(jobs, history, metrics, logger, webhook_options(config));
   const std::string version = api_options.version;
@@ -145,7 +148,8 @@ int serve_with(Service& service, Listener listener, const std::optional<std::str
                                    .agent = agent.runtime.get(),
                                    .lessons = agent.lessons.get(),
                                    .sandboxes = &sandboxes,
-                                   .webhooks = &webhooks});
+                                   .webhooks = &webhooks,
+                                   .volumes = volumes.get()});
   HttpOptions options;
   options.max_connections = config.api_max_connections;
   options.max_connections_per_peer = runtime::connections_per_peer(config);
@@ -168,7 +172,8 @@ int serve_with(Service& service, Listener listener, const std::optional<std::str
   }
   notifier.tell("READY=1");
   const bool clean = asio::co_spawn(first,
-                                    serve_until_signal(signals, api, http, sandboxes, webhooks,
+                                    serve_until_signal(signals, api, http, sandboxes,
+                                                       volumes.get(), webhooks,
                                                        config.drain, notifier, logger),
                                     asio::use_future)
                          .get();

@@ -98,6 +98,7 @@ runtime::Sandboxes::Options sandbox_options(Service& service) {
           .ports_domain = config.sandbox_ports_domain,
           .max_directory_mb = config.sandbox_max_disk_mb,
           .disks = nullptr,
+          .volumes = nullptr,
           .secrets = {.ca_file = config.sandbox_secrets_ca_file, .on_decision = std::move(tell)}};
 }
 
@@ -114,6 +115,29 @@ jail::Result<std::shared_ptr<runtime::SandboxDisks>> disks_of(Service& service) 
       {.path = config.sandbox_disk_path,
        .reserve_bytes = std::uint64_t{config.sandbox_disk_reserve_mb} << 20},
       service.logger);
+}
+
+std::shared_ptr<runtime::Volumes> volumes_of(runtime::Jobs& jobs,
+                                             std::shared_ptr<runtime::SandboxDisks> disks,
+                                             Service& service) {
+  if (jobs.database().is_in_memory()) {
+    service.logger.warning("volumes are off: what is known of them would be in memory alone",
+                           {{"setting", "JOBS_PATH"}});
+    return nullptr;
+  }
+  const runtime::Config& config = service.start.config;
+  const bool has_several_tenants =
+      runtime::number_of_tenants(runtime::api_keys_of(config)) > 1;
+  const auto share_of = [has_several_tenants](std::uint32_t all) {
+    return has_several_tenants ? (all + 1) / 2 : all;
+  };
+  const runtime::Volumes::Options options{
+      .most = config.sandbox_max_volumes,
+      .max_total_mb = config.sandbox_max_volumes_mb,
+      .max_per_owner = share_of(config.sandbox_max_volumes),
+      .max_mb_per_owner = share_of(config.sandbox_max_volumes_mb),
+      .max_mb = config.sandbox_max_disk_mb};
+  return std::make_shared<runtime::Volumes>(jobs, std::move(disks), service.logger, options);
 }
 
 runtime::Webhooks::Options webhook_options(const runtime::Config& config) {

@@ -48,6 +48,12 @@ runtime::Sandboxes::Options sandbox_options(Service& service);
 // where each jail has a user of its own.
 jail::Result<std::shared_ptr<runtime::SandboxDisks>> disks_of(Service& service);
 
+// The volumes beside those disks: how many there may be, and how large. Where there are several
+// keys none can take all. Null where the records of them would go with the server.
+std::shared_ptr<runtime::Volumes> volumes_of(runtime::Jobs& jobs,
+                                             std::shared_ptr<runtime::SandboxDisks> disks,
+                                             Service& service);
+
 // Where webhooks may lead, how long they may fail, and whose there are.
 runtime::Webhooks::Options webhook_options(const runtime::Config& config);
 

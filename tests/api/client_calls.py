@@ -196,6 +196,8 @@ ELSEWHERE = {
     "SandboxLimits": ("Sandbox", "properties", "limits"),
     "MetricLimits": ("SandboxMetrics", "properties", "limits"),
     "NetworkUse": ("SandboxMetrics", "properties", "network"),
+    "SandboxVolume": ("Sandbox", "properties", "volumes", "items"),
+    "VolumeUser": ("Volume", "properties", "sandboxes", "items"),
     "ProcessDetails": ("Process",),
     "OutputPiece": ("ProcessOutput", "properties", "pieces", "items"),
 }

@@ -322,6 +322,26 @@ const checks = {
     assert.deepEqual(await client.health(), { status: "ok" });
   },
 
+  async volumes() {
+    const made = await client.volumes.create("data", { sizeMb: 20 });
+    assert.deepEqual([made.name, made.sizeMb, made.sandboxes], ["data", 20, []]);
+    const writer = await client.sandboxes.create({ volumes: [{ volume: "data", path: "/data" }] });
+    await writer.run("echo text > /data/file");
+    assert.deepEqual(writer.details.volumes, [{ volume: "data", path: "/data", readOnly: false }]);
+    assert.deepEqual((await client.volumes.get("data")).sandboxes, [{ id: writer.id, path: "/data", readOnly: false }]);
+    await refused(client.volumes.delete("data"), Conflict, "volume_in_use");
+    await writer.delete();
+    const copy = await client.volumes.create("copy", { copyOf: made.id });
+    const ids = [];
+    for await (const each of client.volumes.iterate()) ids.push(each.id);
+    assert.deepEqual(ids, [copy.id, made.id]);
+    const reader = await client.sandboxes.create({ volumes: [{ volume: "copy", path: "/data", readOnly: true }] });
+    assert.equal((await reader.run("cat /data/file")).stdout, "text\n");
+    await reader.delete();
+    for (const name of ["data", "copy"]) await client.volumes.delete(name);
+    assert.deepEqual((await client.volumes.list({ limit: 1 })).volumes, []);
+  },
+
   async webhooks() {
     const made = await client.webhooks.create("http://127.0.0.1:9/x", ["created"], { name: "n" });
     assert.deepEqual((await client.webhooks.list()).map((each) => [each.id, each.name]), [[made.id, "n"]]);

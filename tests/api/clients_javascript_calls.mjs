@@ -11,7 +11,7 @@ const ask = async (target, request) => (made.length ? Response.json(made.shift()
 const client = new Client({ url, fetch: ask });
 const sandbox = await client.sandboxes.create();
 const owners = {
-  Client: client, Jobs: client.jobs, Lessons: client.lessons, Webhooks: client.webhooks, Sandboxes: client.sandboxes, Sandbox: sandbox,
+  Client: client, Jobs: client.jobs, Lessons: client.lessons, Volumes: client.volumes, Webhooks: client.webhooks, Sandboxes: client.sandboxes, Sandbox: sandbox,
   SandboxFiles: sandbox.files, Processes: sandbox.processes, Process: await sandbox.processes.get(1),
 };
 

@@ -21,7 +21,7 @@ TYPESCRIPT = BUILDS / "npm-llm" / "node_modules" / "typescript" / "bin" / "tsc"
 WS = BUILDS / "npm" / "node_modules" / "ws"
 KEY = "a-key-made-for-this-test"
 # The classes whose methods send requests.
-OWNERS = ("Client", "Jobs", "Lessons", "Webhooks", "Sandboxes", "Sandbox", "SandboxFiles", "Processes", "Process")
+OWNERS = ("Client", "Jobs", "Lessons", "Volumes", "Webhooks", "Sandboxes", "Sandbox", "SandboxFiles", "Processes", "Process")
 ASK_NOTHING = {"constructor", "portUrl", "terminalRequest"}
 # Options of a call that are not fields of a request.
 OF_THE_CALL = {"signal", "answerSeconds", "onOutput"}
@@ -206,6 +206,16 @@ class Tasks(task_server.TaskTest, NodeTest):
 
     def test_tasks(self):
         self.check("tasks")
+
+
+class Volumes(NodeTest):
+    @classmethod
+    def setUpClass(cls):
+        cls.environment = live_server.place_for_volumes(cls)
+        super().setUpClass()
+
+    def test_volumes(self):
+        self.check("volumes")
 
 
 class Keys(NodeTest):

@@ -67,7 +67,7 @@ class Described(live_server.ServerTest):
         self.addCleanup(client.close)
         session = client.jobs._session  # what all of it shares
         sandbox = clients.Sandbox(session, NO_SANDBOX)
-        owners = (client, client.jobs, client.lessons, client.webhooks, client.sandboxes, sandbox, sandbox.files, sandbox.processes,
+        owners = (client, client.jobs, client.lessons, client.volumes, client.webhooks, client.sandboxes, sandbox, sandbox.files, sandbox.processes,
                   clients.Process(session, f"{sandbox.path}/processes", NO_PROCESS))
         for owner in owners:
             for name, method in public_methods(owner):
@@ -420,6 +420,30 @@ with agent_sandbox.Client() as client, client.sandboxes.create() as sandbox:
         self.assertEqual(1, files.write("/workspace/small", b"x").size)
         with self.assertRaisesRegex(TypeError, "opened for bytes"):
             files.write("/workspace/text", io.StringIO("text"))
+
+
+class Volumes(ClientTest):
+    @classmethod
+    def setUpClass(cls):
+        cls.environment = live_server.place_for_volumes(cls)
+        super().setUpClass()
+
+    def test_volumes(self):
+        client = self.connect()
+        made = client.volumes.create("data", size_mb=20)
+        self.assertEqual(("data", 20, []), (made.name, made.size_mb, made.sandboxes))
+        with client.sandboxes.create(volumes=[{"volume": "data", "path": "/data"}]) as sandbox:
+            sandbox.run("echo text > /data/file")
+            self.assertEqual([("data", "/data", False)], [(each.volume, each.path, each.read_only) for each in sandbox.details.volumes])
+            self.assertEqual([(sandbox.id, "/data")], [(each.id, each.path) for each in client.volumes.get("data").sandboxes])
+            self.refused(clients.Conflict, "volume_in_use", client.volumes.delete, "data")
+        copy = client.volumes.create("copy", copy_of=made.id)
+        self.assertEqual([copy.id, made.id], [each.id for each in client.volumes.iterate()])
+        with client.sandboxes.create(volumes=[{"volume": "copy", "path": "/data", "read_only": True}]) as sandbox:
+            self.assertEqual("text\n", sandbox.run("cat /data/file").stdout)
+        for name in ("data", "copy"):
+            client.volumes.delete(name)
+        self.assertEqual([], client.volumes.list(limit=1).volumes)
 
 
 class Webhooks(ClientTest):

@@ -127,6 +127,17 @@ class LiveServer:
         return self._proxy.client(headers)
 
 
+def place_for_volumes(suite):
+    """The settings of a server that has volumes, for a class of tests, with whose end their place goes. Volumes need
+    records in a file."""
+    place = tempfile.mkdtemp(prefix="agent-sandbox-volumes.")
+    # Started as root the server works as another user.
+    os.chmod(place, 0o1777)
+    suite.addClassCleanup(shutil.rmtree, place, True)
+    return {"SANDBOX_DISK_PATH": os.path.join(place, "disks"), "SANDBOX_DISK_RESERVE_MB": "100",
+            "JOBS_PATH": os.path.join(place, "jobs.sqlite")}
+
+
 class Answer:
     def __init__(self, status, headers, body):
         self.status, self.headers, self.body = status, headers, body

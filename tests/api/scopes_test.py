@@ -14,9 +14,12 @@ HANDSHAKE = {"Connection": "Upgrade", "Upgrade": "websocket", "Sec-WebSocket-Ver
 
 class OfEachScope(SandboxTest):
     """Each key is named after its scope. All except `stranger` belong to one tenant."""
-    environment = {"JOBS_PATH": ":memory:", "API_KEYS": ",".join((*SCOPES, "whole", "stranger")),
-                   "API_KEY_SCOPES": ",".join((*SCOPES, "all", "all")), "API_KEY_TENANTS": "team," * 5 + "others",
-                   "SANDBOX_WEBHOOKS_ALLOW": "http://127.0.0.1:9"}
+    @classmethod
+    def setUpClass(cls):
+        cls.environment = {"API_KEYS": ",".join((*SCOPES, "whole", "stranger")), "API_KEY_SCOPES": ",".join((*SCOPES, "all", "all")),
+                           "API_KEY_TENANTS": "team," * 5 + "others", "SANDBOX_WEBHOOKS_ALLOW": "http://127.0.0.1:9",
+                           **live_server.place_for_volumes(cls)}
+        super().setUpClass()
 
     def assert_lacks(self, scope, answer):
         self.assert_problem(403, "missing_scope", answer)

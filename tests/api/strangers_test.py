@@ -2,13 +2,18 @@
 import json
 import uuid
 
+import live_server
 from living_sandbox import SandboxTest
 
 NO_SANDBOX = "a" * 26
 
 
 class Strangers(SandboxTest):
-    environment = {"JOBS_PATH": ":memory:", "API_KEYS": "first-key,second-key", "SANDBOX_WEBHOOKS_ALLOW": "http://127.0.0.1:9"}
+    @classmethod
+    def setUpClass(cls):
+        cls.environment = {"API_KEYS": "first-key,second-key", "SANDBOX_WEBHOOKS_ALLOW": "http://127.0.0.1:9",
+                           **live_server.place_for_volumes(cls)}
+        super().setUpClass()
 
     # What a request needs to be valid; otherwise the answer would say nothing about the named thing.
     NEEDS = {
@@ -38,8 +43,10 @@ class Strangers(SandboxTest):
         pid = mine.start(["sleep", "50"]).pid
         job = first.post({"code": "print(1)"}).json["job_id"]
         webhook = first.post({"url": "http://127.0.0.1:9/", "events": ["ended"]}, "/v1/webhooks").json["id"]
+        volume = first.post({"name": "mine", "size_mb": 1}, "/v1/volumes").json["id"]
         # For each part of a path: what exists for its own key, under all its names, and what exists for nobody.
         things = {"/jobs/": [job, str(uuid.uuid4())], "/lessons/": ["1", "2"], "/webhooks/": [webhook, "none"],
+                  "/volumes/": [volume, "mine", "none"],
                   "sandbox": [mine.id, "mine", NO_SANDBOX, "nobody"]}
         asked = dict.fromkeys(things, 0)
         for method, path, body in self.routes(pid):
@@ -55,7 +62,8 @@ class Strangers(SandboxTest):
                 self.assertEqual(1, len(set(said)), said)
                 self.assertEqual(401, self.client.send(method, path.replace("{id}", things[kind][0])).status)
         self.assertGreaterEqual(asked["sandbox"], 40)
-        self.assertEqual((6, 2, 5), tuple(asked[kind] for kind in ("/jobs/", "/lessons/", "/webhooks/")))
+        self.assertEqual((6, 2, 5, 2), tuple(asked[kind] for kind in ("/jobs/", "/lessons/", "/webhooks/", "/volumes/")))
+        self.assertEqual([], stranger.send("GET", "/v1/volumes").json["volumes"])
         self.assertEqual(([], [], []), (stranger.send("GET", "/v1/sandboxes?state=running").json["sandboxes"],
                                         stranger.send("GET", "/jobs").json["jobs"], stranger.send("GET", "/v1/webhooks").json["webhooks"]))
         # The requests have changed nothing.

@@ -20,12 +20,13 @@ VALUES = [("exec --language ", LANGUAGES), ("serve --log-format ", {"text", "jso
           ("run --provider ", {"groq", "openrouter", "anthropic", "google", "openai", "cerebras", "ollama", "replay"}),
           ("sandbox ", {"create", "list", "get", "exec", "shell", "cp", "ls", "rm", "url", "watch", "ps", "logs", "kill", "port", "token", "events", "metrics", "renew",
                       "change", "pause", "resume", "delete"}),
+          ("volume ", {"create", "list", "get", "copy", "delete"}),
           ("jobs ", {"list", "show", "cancel"}),
           ("jobs --status ", {"running", "success", "error", "timeout", "failed", "out_of_memory", "killed", "violation", "cancelled", "completed"}),
           ("sandbox list --state ", {"running", "paused", "ended"}),
           ("sandbox create --on-timeout ", {"delete", "pause"}),
           ("sandbox create --disk-kind ", {"memory", "directory"}),
-          ("", {"exec", "serve", "mcp", "run", "sandbox", "jobs", "logs", "benchmark", "lessons", "doctor"})]
+          ("", {"exec", "serve", "mcp", "run", "sandbox", "volume", "jobs", "logs", "benchmark", "lessons", "doctor"})]
 ASK_BASH = """
 source "$1"
 COMP_WORDS=("${@:2}") COMP_CWORD=$(($# - 2))

@@ -99,6 +99,25 @@ TEST_F(Grants, EveryMountOfAVolumeIsRestricted) {
   }
 }
 
+TEST_F(Grants, AReadOnlyVolumeCanBeReadAlone) {
+  write(shared() + "/in", "from the host");
+  const auto change = [volume = Volume{shared(), "/data", reason, Programs::refused,
+                                       VolumeAccess::read_only}](jail::JailSpec& spec) {
+    spec.volumes = {volume};
+  };
+  const Outcome outcome = run_shell(
+      "cat /data/in; grep ' /data ' /proc/self/mountinfo; chmod 0777 /data/in; touch /data/in; "
+      "rm -f /data/in; mkdir /data/a; echo x > /data/in; mount -o remount,rw /data; "
+      "truncate -s 0 /data/in; ls /data",
+      change);
+  EXPECT_THAT(outcome.out, HasSubstr("from the host"));
+  for (const char* flag : {" ro,", "nosuid", "nodev", "noexec"}) {
+    EXPECT_THAT(outcome.out, HasSubstr(flag));
+  }
+  EXPECT_EQ(text_of(shared() + "/in"), "from the host");
+  EXPECT_FALSE(std::filesystem::exists(shared() + "/a"));
+}
+
 TEST_F(Grants, LinksOfAVolumeResolveInTheJail) {
   std::filesystem::create_symlink(secret(), shared() + "/absolute");
   std::filesystem::create_symlink("../secret", shared() + "/relative");

@@ -33,8 +33,12 @@ struct ReadOnlyBind {
 // Whether programs that lie in a volume can be executed.
 enum class Programs : std::uint8_t { refused, allowed };
 
-// A writable view of a directory of the host: the directory itself, nosuid and nodev, and noexec
-// unless `programs` says otherwise (an interpreter reads a script from it all the same).
+// Whether a guest may change what is in a volume.
+enum class VolumeAccess : std::uint8_t { read_only, read_write };
+
+// A view of a directory of the host: the directory itself, nosuid and nodev, writable unless
+// `access` says otherwise, and noexec unless `programs` says otherwise (an interpreter reads a
+// script from it all the same).
 //
 // The directory must belong to the launcher's user, who must be able to write into it, and nothing
 // may be mounted below it. No component of `source` may be a symbolic link, so that nobody can
@@ -56,6 +60,7 @@ struct Volume {
   std::string target;  // absolute path in the jail, where nothing else is
   std::string why;     // one line of text, never empty; explain() shows it
   Programs programs = Programs::refused;
+  VolumeAccess access = VolumeAccess::read_write;
 };
 
 // What a guest may do with a device.

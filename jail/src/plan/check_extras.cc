@@ -95,6 +95,9 @@ Result<void> check_volume(const Volume& volume, const std::string& entry, Places
   if (is_kernels_own(volume.source) || is_at_or_below(volume.source, "/etc")) {
     return wrong(ErrorKind::refused, entry + ".source", volume.source + " is never a volume");
   }
+  if (volume.target == "/workspace" && volume.access == VolumeAccess::read_only) {
+    return wrong(ErrorKind::refused, entry + ".access", "the working directory must be writable");
+  }
   return places.take(volume.target, entry);
 }
 

@@ -69,10 +69,12 @@ class RuleWriter {
   std::optional<SlotRef> file_;
 };
 
-void allow_reading(RuleWriter& rules, const std::string& path, NodeKind kind) {
+void allow_reading(RuleWriter& rules, const std::string& path, NodeKind kind,
+                   Programs programs = Programs::allowed) {
   const std::uint64_t all = kind == NodeKind::directory ? landlock::read_directory : 0;
-  rules.allow(path, landlock::execute | landlock::read_file | all,
-              "let " + path + " be read and executed");
+  const bool runs = programs == Programs::allowed;
+  rules.allow(path, (runs ? landlock::execute : 0) | landlock::read_file | all,
+              "let " + path + (runs ? " be read and executed" : " be read"));
 }
 
 void allow_changing(RuleWriter& rules, const std::string& path, Programs programs) {
@@ -107,7 +109,9 @@ std::optional<SlotRef> add_ruleset(Builder& builder, const JailSpec& spec, const
   for (const ReadOnlyBind& bind : spec.binds) allow_reading(rules, bind.target, bind.kind);
   auto of_workspace = Programs::allowed;
   for (const Volume& volume : spec.volumes) {
-    if (volume.target == "/workspace") {
+    if (volume.access == VolumeAccess::read_only) {
+      allow_reading(rules, volume.target, NodeKind::directory, volume.programs);
+    } else if (volume.target == "/workspace") {
       of_workspace = volume.programs;
     } else {
       allow_changing(rules, volume.target, volume.programs);

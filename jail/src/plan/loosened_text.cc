@@ -63,7 +63,9 @@ std::string loosened_text(const JailSpec& spec) {
   for (const Volume& volume : spec.volumes) {
     const bool runs = volume.programs == Programs::allowed;
     listing.add("volume",
-                volume.target + " writes into " + volume.source +
+                volume.target +
+                    (volume.access == VolumeAccess::read_only ? " reads " : " writes into ") +
+                    volume.source +
                     (runs ? ", whose programs may run" : ", no programs"),
                 volume.why);
   }

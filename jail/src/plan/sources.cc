@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 
+#include <string>
 #include <utility>
 
 #include "plan/concerns.h"
@@ -53,10 +54,13 @@ void Sources::open(const ReadOnlyBind& bind) {
 
 void Sources::take(const Volume& volume) {
   const bool runs = volume.programs == Programs::allowed;
-  taken_.push_back(
-      {mounts_.take_directory(volume.source, runs ? restricted : restricted | MOUNT_ATTR_NOEXEC,
-                              runs ? "a volume" : "a volume without programs"),
-       volume.target});
+  const bool is_read_only = volume.access == VolumeAccess::read_only;
+  const std::uint64_t attributes =
+      restricted | (runs ? 0 : MOUNT_ATTR_NOEXEC) | (is_read_only ? MOUNT_ATTR_RDONLY : 0);
+  taken_.push_back({mounts_.take_directory(volume.source, attributes,
+                                           std::string(is_read_only ? "a read-only" : "a") +
+                                               " volume" + (runs ? "" : " without programs")),
+                    volume.target});
 }
 
 void Sources::attach_to(SlotRef root) {

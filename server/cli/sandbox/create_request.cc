@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "runtime/json/writer.h"
+#include "runtime/service/volume_json.h"
 #include "server/cli/sandbox/json_text.h"
 
 namespace server::client {
@@ -69,6 +70,7 @@ std::string request_of(const CreateOptions& options,
   write_text(writer, "on_timeout", options.on_timeout);
   if (!options.auto_resume) writer.key("auto_resume").boolean(false);
   if (!options.allow.empty()) write_network(writer, options.allow, secrets);
+  if (!options.volumes.empty()) runtime::write_volume_mounts(writer, options.volumes);
   writer.end_object();
   return std::move(writer).take();
 }

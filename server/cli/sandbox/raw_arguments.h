@@ -24,6 +24,7 @@ struct RawSandboxArguments {
   std::vector<std::string> metadata;
   std::vector<std::string> allow;
   std::vector<std::string> secrets;
+  std::vector<std::string> volumes;
   std::string one_metadata;
   std::string state;
   std::string on_timeout;

@@ -76,6 +76,34 @@ std::optional<Finished> parse_secrets(const RawSandboxArguments& raw,
   return std::nullopt;
 }
 
+// NAME:PATH or NAME:PATH:ro.
+std::optional<runtime::VolumeMount> mount_of(std::string_view text) {
+  runtime::VolumeMount mount;
+  const std::size_t colon = text.find(':');
+  if (colon == 0 || colon == text.npos) return std::nullopt;
+  mount.volume = text.substr(0, colon);
+  std::string_view path = text.substr(colon + 1);
+  mount.is_read_only = path.ends_with(":ro");
+  if (mount.is_read_only) path.remove_suffix(3);
+  if (!path.starts_with('/')) return std::nullopt;
+  mount.path = path;
+  return mount;
+}
+
+std::optional<Finished> parse_volumes(const std::vector<std::string>& entries,
+                                      std::vector<runtime::VolumeMount>& volumes) {
+  for (const std::string& entry : entries) {
+    auto mount = mount_of(entry);
+    if (!mount) {
+      return usage("--volume " + runtime::json::quoted(entry, 64) +
+                   ": expected NAME:PATH or NAME:PATH:ro, with an absolute PATH");
+    }
+    if (!runtime::json::is_utf8(entry)) return usage(std::string("--volume") + not_utf8);
+    volumes.push_back(std::move(*mount));
+  }
+  return std::nullopt;
+}
+
 void define_create(CLI::App& command, RawSandboxArguments& raw) {
   command.add_option("--name", raw.name, "A name to use in place of its id")->type_name("NAME");
   command.add_option("--template", raw.template_name, "Its root and policy [none]")
@@ -106,6 +134,8 @@ void define_create(CLI::App& command, RawSandboxArguments& raw) {
   add_many(command, "--allow", raw.allow, "HOST:PORT",
            "Let it reach HOST:PORT through a proxy; may repeat [no network]");
   add_secret(command, raw);
+  add_many(command, "--volume", raw.volumes, "NAME:PATH[:ro]",
+           "Let it have a volume at PATH, alone unless all only read (ro); may repeat");
   add_json(command, raw);
 }
 
@@ -127,6 +157,7 @@ Parsed parsed_create(const CLI::App& command, const RawSandboxArguments& raw) {
   if (auto wrong = check_allow(raw.allow)) return *wrong;
   options.allow = raw.allow;
   if (auto wrong = parse_secrets(raw, options.secrets)) return *wrong;
+  if (auto wrong = parse_volumes(raw.volumes, options.volumes)) return *wrong;
   options.format = format_of(raw);
   return options;
 }

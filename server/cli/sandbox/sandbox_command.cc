@@ -17,6 +17,7 @@
 #include "server/cli/sandbox/sandbox_files.h"
 #include "server/cli/sandbox/sandbox_text.h"
 #include "server/cli/sandbox/server_client.h"
+#include "server/cli/sandbox/show_answer.h"
 #include "server/cli/sandbox/show_logs.h"
 #include "server/cli/sandbox/table.h"
 #include "server/cli/sandbox/watch_files.h"
@@ -25,15 +26,6 @@ namespace server::client {
 namespace {
 
 namespace json = runtime::json;
-
-// Prints what `text` makes of the answer, or the answer as it is.
-template <class Text>
-int show(ServerClient& client, const jail::Result<std::string>& answer, Format format, Text text) {
-  if (!answer) return refused(client, answer.error());
-  if (format == Format::json) return print_json(client, *answer);
-  const auto value = json::parse(*answer, "answer");
-  return value ? print(client, text(*value)) : fail_unreadable();
-}
 
 jail::Result<std::vector<runtime::NetworkSecret>> read_secrets(
     const std::vector<SecretOption>& options, const runtime::Environment& environment) {
@@ -54,31 +46,6 @@ int create(ServerClient& client, const CreateOptions& options,
       {.method = "POST", .path = "/v1/sandboxes", .body = request_of(options, *secrets)});
   return show(client, answer, options.format,
               [](const json::Value& sandbox) { return shown(sandbox, "id") + "\n"; });
-}
-
-// Prints all pages of a list that the server has at `path`, which ends with a parameter of its
-// query: what `text` makes of them together, or as JSON each page on a line, as it is answered.
-template <class Text>
-int show_pages(ServerClient& client, const std::string& path, std::string_view name, Format format,
-               Text text) {
-  json::Array all;
-  std::string cursor;
-  do {
-    const std::string from = cursor.empty() ? "" : "&cursor=" + percent_encoded(cursor);
-    const auto answer = client.get(path + from);
-    if (!answer) return refused(client, answer.error());
-    const auto page = json::parse(*answer, "answer");
-    const json::Array* const items = page ? array_in(*page, name) : nullptr;
-    if (items == nullptr) return fail_unreadable();
-    if (format == Format::json) {
-      if (const int printed = print_json(client, *answer); printed != 0) return printed;
-    }
-    all.insert(all.end(), items->begin(), items->end());
-    cursor = json::text_member(&*page, "next_cursor");
-    if (items->empty()) break;
-  } while (!cursor.empty());
-  if (format == Format::json) return 0;
-  return print(client, text(all, table_width(STDOUT_FILENO)));
 }
 
 int list(ServerClient& client, const ListOptions& options) {

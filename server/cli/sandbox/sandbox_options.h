@@ -8,6 +8,7 @@
 #include <variant>
 #include <vector>
 
+#include "runtime/service/volume_requests.h"
 #include "server/cli/sandbox/secret_option.h"
 
 namespace server::client {
@@ -34,6 +35,7 @@ struct CreateOptions {
   bool auto_resume = true;
   std::vector<std::string> allow;
   std::vector<SecretOption> secrets;
+  std::vector<runtime::VolumeMount> volumes;
   Format format = Format::text;
 };
 

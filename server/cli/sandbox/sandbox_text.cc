@@ -105,6 +105,19 @@ std::string limits_text(const json::Value& sandbox) {
          (shown(sandbox, "disk_kind") == "directory" ? " (a directory of the host)" : "");
 }
 
+// "NAME:PATH", and "ro" where it is read alone, of each volume.
+std::string volumes_of(const json::Value& sandbox) {
+  std::string text;
+  const json::Array* const volumes = array_in(sandbox, "volumes");
+  if (volumes == nullptr) return text;
+  for (const json::Value& volume : *volumes) {
+    if (!text.empty()) text += ", ";
+    text += shown(volume, "volume") + ":" + shown(volume, "path");
+    if (shown(volume, "read_only") == "true") text += ":ro";
+  }
+  return text;
+}
+
 std::string network_text(const json::Value& sandbox) {
   const json::Value* const network = json::member(sandbox, "network");
   const json::Value* const allow = json::member(network, "allow");
@@ -268,6 +281,7 @@ std::string sandbox_text(const json::Value& sandbox) {
   add("on timeout", shown(sandbox, "on_timeout"));
   add("limits", limits_text(sandbox));
   add("network", network_text(sandbox));
+  if (const std::string volumes = volumes_of(sandbox); !volumes.empty()) add("volumes", volumes);
   add("processes", shown(sandbox, "processes"));
   return text;
 }

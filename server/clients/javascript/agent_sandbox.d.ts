@@ -2,7 +2,7 @@
 import type {
   BenchmarkReport, CreatedWebhook, FileEntry, FileList, Health, Job, JobPage, JobSummary, LessonPage, ProcessDetails, ProcessOutput,
   ProcessResult, RunResult, SandboxDetails, SandboxEvent, SandboxEventPage, SandboxLogEntry, SandboxLogPage, SandboxMetrics,
-  SandboxPage, SearchResult, SignedUrl, Stats, TaskResult, Template, Webhook, WebhookTry,
+  SandboxPage, SearchResult, SignedUrl, Stats, TaskResult, Template, Volume, VolumePage, Webhook, WebhookTry,
 } from "./answers.js";
 
 export * from "./answers.js";
@@ -150,6 +150,8 @@ export interface SandboxOptions extends CallOptions {
   onTimeout?: "delete" | "pause";
   autoResume?: boolean;
   network?: SandboxNetwork;
+  /** Each at a place where nothing else is, such as /data. */
+  volumes?: { volume: string; path: string; readOnly?: boolean }[];
 }
 
 export interface SandboxChanges extends CallOptions {
@@ -242,6 +244,7 @@ export class Client {
   readonly sandboxes: Sandboxes;
   readonly jobs: Jobs;
   readonly lessons: Lessons;
+  readonly volumes: Volumes;
   readonly webhooks: Webhooks;
   /** Runs one program to its end. One that crashed, timed out or was killed is a result too: see its `status`. */
   execute(code: string, options?: CodeOptions): Promise<RunResult>;
@@ -283,6 +286,19 @@ export interface Lessons {
   /** Returns how many are gone. */
   erase(lessonId: string, options?: CallOptions): Promise<number>;
   eraseAll(options?: CallOptions): Promise<number>;
+}
+
+/** A volume is named by its id or by its name. */
+export interface Volumes {
+  /** Makes one, empty or with the files of another one. */
+  create(name: string, options?: CallOptions & { sizeMb?: number; copyOf?: string }): Promise<Volume>;
+  get(volumeId: string, options?: CallOptions): Promise<Volume>;
+  /** One page, newest first. */
+  list(options?: PageOptions): Promise<VolumePage>;
+  /** All pages. */
+  iterate(options?: CallOptions): AsyncGenerator<Volume, void, undefined>;
+  /** Removes it and all in it; not while a sandbox has it. */
+  delete(volumeId: string, options?: CallOptions): Promise<void>;
 }
 
 export interface Webhooks {

@@ -6,9 +6,11 @@ export * from "./errors.js";
 export { EventStream } from "./session.js";
 
 const TAR = "application/x-tar";
-// What a program or a test of a webhook takes at most where the operator changed nothing, and what a suite of tasks is waited for.
+// What a program or a test of a webhook takes at most where the operator changed nothing, and how long a suite of tasks and the copy of
+// a volume are waited for.
 const LONGEST_PROGRAM_SECONDS = 60;
 const LONGEST_TEST_SECONDS = 10;
+const LONGEST_COPY_SECONDS = 3600;
 const LONGEST_SUITE_SECONDS = 3600;
 const MOST_KEPT_OUTPUT = 1024 * 1024;
 
@@ -43,6 +45,7 @@ export class Client {
     this.sandboxes = new Sandboxes(this.#session);
     this.jobs = new Jobs(this.#session);
     this.lessons = new Lessons(this.#session);
+    this.volumes = new Volumes(this.#session);
     this.webhooks = new Webhooks(this.#session);
   }
 
@@ -127,6 +130,33 @@ class Lessons {
   }
   async eraseAll(options = {}) {
     return (await this.#session.json("DELETE", "/lessons", callOf(options))).erased;
+  }
+}
+
+class Volumes {
+  #session;
+  constructor(session) {
+    this.#session = session;
+  }
+  #path(volumeId) {
+    return `/v1/volumes/${encodeURIComponent(volumeId)}`;
+  }
+  /** A copy is answered when all of it is made. */
+  create(name, options = {}) {
+    const longest = this.#session.answerSeconds + (options.copyOf === undefined ? 0 : LONGEST_COPY_SECONDS);
+    return this.#session.json("POST", "/v1/volumes", { answerSeconds: longest, ...definedOf(withBody(options, { name })) });
+  }
+  get(volumeId, options = {}) {
+    return this.#session.json("GET", this.#path(volumeId), callOf(options));
+  }
+  list(options = {}) {
+    return this.#session.json("GET", "/v1/volumes", withQuery(options));
+  }
+  iterate(options = {}) {
+    return allOf((page) => this.list(page), "volumes", options);
+  }
+  async delete(volumeId, options = {}) {
+    await this.#session.bytes("DELETE", this.#path(volumeId), callOf(options));
   }
 }
 

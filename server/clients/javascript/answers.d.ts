@@ -229,6 +229,12 @@ export interface SecretName {
   header: string;
 }
 
+export interface SandboxVolume {
+  volume: string;
+  path: string;
+  readOnly: boolean;
+}
+
 export interface SandboxDetails {
   id: string;
   name: string | null;
@@ -249,6 +255,7 @@ export interface SandboxDetails {
   limits: SandboxLimits;
   enforcedBy: Limits;
   network: "none" | { allow: string[]; secrets?: SecretName[] };
+  volumes: SandboxVolume[];
   processes: number;
   accessToken?: string | null;
 }
@@ -385,6 +392,28 @@ export interface SignedUrl {
   url: string;
   method: string;
   expiresAt: string;
+}
+
+/** A sandbox that has a volume. */
+export interface VolumeUser {
+  id: string;
+  path: string;
+  readOnly: boolean;
+}
+
+export interface Volume {
+  id: string;
+  name: string;
+  createdAt: string;
+  sizeMb: number;
+  usedBytes: number;
+  files: number;
+  sandboxes: VolumeUser[];
+}
+
+export interface VolumePage {
+  volumes: Volume[];
+  nextCursor: string | null;
 }
 
 export interface WebhookTry {

@@ -48,6 +48,7 @@ export function fieldsOf(options) {
   for (const [name, value] of Object.entries(options)) {
     if (value === undefined || name === "signal" || name === "answerSeconds") continue;
     if (name === "limits") fields.limits = fieldsOf(value);
+    else if (name === "volumes") fields.volumes = value.map?.(fieldsOf) ?? value;
     else if (name === "files") fields.files = Object.fromEntries(Object.entries(value).map(([path, content]) =>
       [path, content instanceof Uint8Array ? { base64: toBase64(content) } : content]));
     else fields[snake(name)] = value;

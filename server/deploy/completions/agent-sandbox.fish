@@ -1,6 +1,6 @@
 # Completion of agent-sandbox for fish.
 
-set -l commands exec serve mcp run sandbox jobs logs benchmark lessons doctor
+set -l commands exec serve mcp run sandbox volume jobs logs benchmark lessons doctor
 set -l programs exec run
 set -l models run benchmark
 set -l hosts exec serve mcp run benchmark
@@ -15,6 +15,7 @@ complete -c agent-sandbox -n $alone -a serve -d 'Answer POST /execute over HTTP'
 complete -c agent-sandbox -n $alone -a mcp -d 'Give a language model tools, by MCP'
 complete -c agent-sandbox -n $alone -a run -d 'Let a model solve a task, in jails'
 complete -c agent-sandbox -n $alone -a sandbox -d 'Sandboxes that live on a server'
+complete -c agent-sandbox -n $alone -a volume -d 'Directories that outlive sandboxes'
 complete -c agent-sandbox -n $alone -a jobs -d 'What a server runs or has run'
 complete -c agent-sandbox -n $alone -a logs -d 'Print what a job or a sandbox wrote'
 complete -c agent-sandbox -n $alone -a benchmark -d 'Let a model solve a suite of tasks, and count'
@@ -113,6 +114,19 @@ complete -c agent-sandbox -n $seen -l tail -x -d 'Begin with the latest lines'
 complete -c agent-sandbox -n '__fish_seen_subcommand_from doctor' -l json -d 'For machines'
 complete -c agent-sandbox -n '__fish_seen_subcommand_from doctor' -l speed -d 'Only measure the speed of the host'
 
+set -l actions create list get copy delete
+set -l seen "__fish_seen_subcommand_from volume; and not __fish_seen_subcommand_from $actions"
+complete -c agent-sandbox -n $seen -a create -d 'Make an empty one'
+complete -c agent-sandbox -n $seen -a list -d 'Show them'
+complete -c agent-sandbox -n $seen -a get -d 'Show one'
+complete -c agent-sandbox -n $seen -a copy -d 'Make one with the files of another'
+complete -c agent-sandbox -n $seen -a delete -d 'Remove some'
+
+set -l seen '__fish_seen_subcommand_from volume; and __fish_seen_subcommand_from create copy'
+complete -c agent-sandbox -n $seen -l size -x -d 'The most that its files may take, in MB'
+set -l seen '__fish_seen_subcommand_from volume; and __fish_seen_subcommand_from create copy list get'
+complete -c agent-sandbox -n $seen -l json -d 'Print what the server answers'
+
 set -l actions create list get exec shell cp ls rm url watch ps logs kill port token events metrics renew change pause resume delete
 set -l seen "__fish_seen_subcommand_from sandbox; and not __fish_seen_subcommand_from $actions"
 complete -c agent-sandbox -n $seen -a create -d 'Make one'
@@ -168,6 +182,9 @@ complete -c agent-sandbox -n $seen -l no-auto-resume -d 'Let nothing but resume 
 set -l seen '__fish_seen_subcommand_from sandbox; and __fish_seen_subcommand_from create change'
 complete -c agent-sandbox -n $seen -l allow -x -d 'Let it reach HOST:PORT'
 complete -c agent-sandbox -n $seen -l secret -x -d 'A header that only the server adds'
+
+set -l seen '__fish_seen_subcommand_from sandbox; and __fish_seen_subcommand_from create'
+complete -c agent-sandbox -n $seen -l volume -x -d 'Let it have a volume, NAME:PATH'
 
 set -l seen '__fish_seen_subcommand_from sandbox; and __fish_seen_subcommand_from change'
 complete -c agent-sandbox -n $seen -l no-network -d 'Let it reach nothing'

@@ -226,6 +226,13 @@ TEST(Grants, CoverNothingOfTheJail) {
   cases.push_back({"volumes[1].target", ErrorKind::refused, [](JailSpec& s) {
                      s.volumes.push_back({"/srv/b", "/data/b", "why"});
                    }});
+  cases.push_back({"volumes[0].access", ErrorKind::refused, [](JailSpec& s) {
+                     s.life = Life::until_ended;
+                     s.argv.clear();
+                     s.env.clear();
+                     s.volumes[0].target = "/workspace";
+                     s.volumes[0].access = VolumeAccess::read_only;
+                   }});
   expect_named(cases);
 }
 

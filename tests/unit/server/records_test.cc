@@ -131,12 +131,14 @@ TEST(Records, ASandboxComesBackAsItWas) {
   sandbox.enforcement = full_result().enforcement;
   sandbox.outcome = full_result().outcome;
   sandbox.ended = 7us;
+  sandbox.volumes = {{.volume = "data", .path = "/data", .is_read_only = true}};
   const auto back = decode_sandbox(encode_record(sandbox));
   ASSERT_TRUE(back.has_value()) << back.error().message();
   // Equal fields give equal bytes.
   EXPECT_EQ(encode_record(*back), encode_record(sandbox));
   EXPECT_NE(encode_record(*back), encode_record(SandboxRecord{}));
   EXPECT_EQ(back->outcome->code, "cpu_time");
+  EXPECT_EQ(back->volumes, sandbox.volumes);
   EXPECT_FALSE(decode_sandbox(encode_record(full_task())).has_value());
 }
 

@@ -196,7 +196,7 @@ TEST_F(JobHistory, OfVersion4GetsTheTableOfWebhooksAndKeepsItsSandboxes) {
     JobTable table = open();
     SandboxTable sandboxes(table.database(), 10);
     ASSERT_TRUE(sandboxes.put({.id = "a", .owner = "o", .ended = {}, .record = "r"}).has_value());
-    ASSERT_TRUE(table.database().run("DROP TABLE webhooks; PRAGMA user_version=4").has_value());
+    ASSERT_TRUE(table.database().run("DROP TABLE webhooks; DROP TABLE volumes; PRAGMA user_version=4").has_value());
   }
   auto opened = JobTable::open(path(), {});
   ASSERT_TRUE(opened.has_value()) << opened.error().message();
@@ -209,7 +209,7 @@ TEST_F(JobHistory, OfVersion4GetsTheTableOfWebhooksAndKeepsItsSandboxes) {
 }
 
 TEST_F(JobHistory, OfALaterVersionIsLeftAlone) {
-  for (const char* version : {"PRAGMA user_version=6", "PRAGMA user_version=0"}) {
+  for (const char* version : {"PRAGMA user_version=7", "PRAGMA user_version=0"}) {
     std::filesystem::remove(path());
     write_old_file(version);
     const auto table = JobTable::open(path(), {}, read_old_answer);

@@ -6,7 +6,7 @@ import enum
 from typing import Any, Collection, Dict, Mapping
 
 # Parameters of methods that are not fields.
-_OF_THE_CALL = ("self", "answer_seconds", "webhook_id")
+_OF_THE_CALL = ("self", "answer_seconds", "webhook_id", "volume_id")
 # Names that are keywords of Python, or that say little in it.
 _NAMES = {"start": "from", "end": "to"}
 

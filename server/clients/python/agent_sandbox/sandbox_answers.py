@@ -1,8 +1,8 @@
-"""Answers about living sandboxes, their processes and files, and webhooks."""
+"""Answers about living sandboxes, their processes and files, volumes and webhooks."""
 from __future__ import annotations
 
 import datetime
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Dict, List, Optional
 
 from .answers import Answer, Limits, Outcome
@@ -14,6 +14,15 @@ class SandboxLimits(Answer):
     processes: int
     disk_mb: int
     cpu: Optional[float]
+
+
+@dataclass(frozen=True)
+class SandboxVolume(Answer):
+    """A volume that a sandbox has."""
+
+    volume: str
+    path: str
+    read_only: bool
 
 
 @dataclass(frozen=True)
@@ -41,6 +50,7 @@ class SandboxDetails(Answer):
     processes: int
     access_token: Optional[str] = None  # opens its ports; not in lists
     disk_kind: str = "memory"  # or "directory"
+    volumes: List[SandboxVolume] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -207,6 +217,34 @@ class SignedUrl(Answer):
     url: str
     method: str
     expires_at: datetime.datetime
+
+
+@dataclass(frozen=True)
+class VolumeUser(Answer):
+    """A sandbox that has a volume."""
+
+    id: str
+    path: str
+    read_only: bool
+
+
+@dataclass(frozen=True)
+class Volume(Answer):
+    """The state of a volume when it was asked for."""
+
+    id: str
+    name: str
+    created_at: datetime.datetime
+    size_mb: int
+    used_bytes: int
+    files: int
+    sandboxes: List[VolumeUser]
+
+
+@dataclass(frozen=True)
+class VolumePage(Answer):
+    volumes: List[Volume]
+    next_cursor: Optional[str]
 
 
 @dataclass(frozen=True)

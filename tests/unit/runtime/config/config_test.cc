@@ -32,6 +32,8 @@ TEST_F(ConfigTest, DefaultsAreThoseOfTheContract) {
   EXPECT_EQ(config.sandbox_disk_path, "");
   EXPECT_EQ(config.sandbox_max_disk_mb, 10'240u);
   EXPECT_EQ(config.sandbox_disk_reserve_mb, 1024u);
+  EXPECT_EQ(config.sandbox_max_volumes, 100u);
+  EXPECT_EQ(config.sandbox_max_volumes_mb, 102'400u);
   EXPECT_EQ(config.cgroup, "auto");
   EXPECT_FALSE(config.require_cgroup);
   EXPECT_EQ(config.ceilings.timeout, 60s);
@@ -65,6 +67,7 @@ TEST_F(ConfigTest, ReadsEverySettingOfTheFile) {
     "cgroup": "/sys/fs/cgroup/a", "sandbox_max_running": 3, "sandbox_max_queued": 0,
     "sandbox_max_living": 7, "sandbox_max_lifetime_seconds": 90, "sandbox_max_paused_seconds": 91,
     "sandbox_disk_path": "/srv/disks", "sandbox_max_disk_mb": 500, "sandbox_disk_reserve_mb": 0,
+    "sandbox_max_volumes": 7, "sandbox_max_volumes_mb": 900,
     "ceilings": {"timeout_seconds": 120.5, "memory_limit_mb": 4096},
     "llm_provider": "openai", "openai_api_key": "sk", "openai_model": "m",
     "openai_base_url": "http://127.0.0.1:1/v1", "qdrant_url": "http://q", "redis_url": "redis://r"})");
@@ -93,6 +96,8 @@ TEST_F(ConfigTest, ReadsEverySettingOfTheFile) {
   EXPECT_EQ(config.sandbox_disk_path, "/srv/disks");
   EXPECT_EQ(config.sandbox_max_disk_mb, 500u);
   EXPECT_EQ(config.sandbox_disk_reserve_mb, 0u);
+  EXPECT_EQ(config.sandbox_max_volumes, 7u);
+  EXPECT_EQ(config.sandbox_max_volumes_mb, 900u);
   EXPECT_EQ(config.ceilings.timeout, 120500ms);
   EXPECT_EQ(config.ceilings.memory_limit_mb, 4096u);
   ASSERT_NE(active_provider(config), nullptr);
@@ -209,6 +214,8 @@ TEST_F(ConfigTest, BadValuesAreRefused) {
       {"SANDBOX_DISK_PATH", "disks"},
       {"SANDBOX_MAX_DISK_MB", "0"},
       {"SANDBOX_DISK_RESERVE_MB", "-1"},
+      {"SANDBOX_MAX_VOLUMES", "10001"},
+      {"SANDBOX_MAX_VOLUMES_MB", "x"},
       {"SANDBOX_USERS", "some"},
       {"SANDBOX_USERS", "999:10"},
       {"SANDBOX_USERS", "100000"},

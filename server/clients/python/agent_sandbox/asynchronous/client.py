@@ -12,6 +12,7 @@ from ..events import FOLLOWED
 from .jobs import AsyncJobs, AsyncLessons
 from .sandboxes import AsyncSandboxes
 from .session import AsyncEventStream, AsyncSession, Request
+from .volumes import AsyncVolumes
 from .webhooks import AsyncWebhooks
 
 Network = Union[str, Mapping[str, List[str]]]  # "none", or {"allow": ["host:port", ...]}
@@ -36,6 +37,7 @@ class AsyncClient:
         self.sandboxes = AsyncSandboxes(self._session)
         self.jobs = AsyncJobs(self._session)
         self.lessons = AsyncLessons(self._session)
+        self.volumes = AsyncVolumes(self._session)
         self.webhooks = AsyncWebhooks(self._session)
 
     async def __aenter__(self) -> AsyncClient:

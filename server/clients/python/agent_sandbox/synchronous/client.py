@@ -13,6 +13,7 @@ from ..events import FOLLOWED
 from .jobs import Jobs, Lessons
 from .sandboxes import Sandboxes
 from .session import EventStream, Session, Request
+from .volumes import Volumes
 from .webhooks import Webhooks
 
 Network = Union[str, Mapping[str, List[str]]]  # "none", or {"allow": ["host:port", ...]}
@@ -37,6 +38,7 @@ class Client:
         self.sandboxes = Sandboxes(self._session)
         self.jobs = Jobs(self._session)
         self.lessons = Lessons(self._session)
+        self.volumes = Volumes(self._session)
         self.webhooks = Webhooks(self._session)
 
     def __enter__(self) -> Client:

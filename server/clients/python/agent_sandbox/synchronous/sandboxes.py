@@ -2,7 +2,7 @@
 """Sandboxes that live between requests."""
 from __future__ import annotations
 
-from typing import Any, Iterator, Mapping, Optional, Type, Union
+from typing import Any, Iterator, List, Mapping, Optional, Type, Union
 
 from ..address import segment
 from ..events import FOLLOWED
@@ -26,9 +26,10 @@ class Sandboxes:
                      limits: Optional[Mapping[str, float]] = None, disk_kind: Optional[str] = None,
                      timeout_seconds: Union[float, None, Unset] = UNSET,
                      idle_seconds: Union[float, None, Unset] = UNSET, on_timeout: Optional[str] = None,
-                     auto_resume: Optional[bool] = None, network: Optional[Network] = None) -> Sandbox:
+                     auto_resume: Optional[bool] = None, network: Optional[Network] = None,
+                     volumes: Optional[List[Mapping[str, Any]]] = None) -> Sandbox:
         """Makes a sandbox that lives for `timeout_seconds` (None: as long as the operator allows). A `with` block
-        deletes it at its end."""
+        deletes it at its end. `volumes` are `{"volume": name, "path": "/data"}`, and perhaps `"read_only": True`."""
         fields = request_fields(locals(), _NULLABLE)
         return Sandbox(self._session, SandboxDetails.of(self._session.json(Request("POST", "/v1/sandboxes", body=fields))))
 
