@@ -130,6 +130,8 @@ std::string with_hint(const ExecOptions& options, const jail::Error& error) {
   if (error.sys_errno == ENOENT && looks_like_code(options.file)) {
     text +=
         "; a program itself goes behind -c: exec -c " + runtime::json::quoted(options.file, 128);
+  } else if (error.sys_errno == EISDIR) {
+    text += "; --file brings a directory beside a program: exec --file " + options.file + ":. FILE";
   }
   return text;
 }

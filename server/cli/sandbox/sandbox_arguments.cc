@@ -293,7 +293,11 @@ int signal_of(const std::string& word) {
 }
 
 Parsed parsed_kill(const CLI::App& command, const RawSandboxArguments& raw) {
-  if (raw.pid == 0) return mistake(command, "expected the PID of a process");
+  if (raw.pid == 0) {
+    return mistake(command,
+                   "expected the PID of a process; pause stops what runs in a sandbox and keeps "
+                   "it, delete ends it with all that is in it");
+  }
   const int signal = signal_of(raw.signal);
   if (signal == 0)
     return usage("--signal " + raw.signal + ": expected a name as TERM, or a number");
