@@ -101,7 +101,8 @@ std::optional<Refusal> Sandboxes::reserve(const Principal& principal,
   };
   for (const auto& [owner, name] : under_way_) look(owner, name);
   for (const Found& sandbox : sandboxes_) {
-    if (sandbox->end()) continue;
+    // The name of one that comes back later stays its own.
+    if (sandbox->end() && !sandbox->comes_back()) continue;
     ++alive;
     look(sandbox->owner(), sandbox->request().name);
   }
@@ -130,19 +131,22 @@ asio::awaitable<jail::Result<std::shared_ptr<LivingSandbox>>> Sandboxes::launch(
   wanted.processes = request.processes;
   wanted.disk_limit_mb = request.disk_mb;
   if (sandbox->disk_ != nullptr) wanted.workspace = sandbox->disk_->path();
-  wanted.max_lifetime = options_.max_lifetime;
+  // What an earlier server gave it counts.
+  const auto max_lifetime = options_.max_lifetime - sandbox->lived_before_;
+  wanted.max_lifetime = max_lifetime;
   wanted.network = request.network.network;
   wanted.network.label = sandbox->id_;
   const LivingSandbox::Times times{
-      .lifetime = request.timeout, .idle = request.idle, .max_lifetime = options_.max_lifetime};
+      .lifetime = request.timeout, .idle = request.idle, .max_lifetime = max_lifetime};
   const LivingSandbox::Pausing pausing{.in_place_of_end = request.pauses_at_its_end,
                                        .resumes_on_demand = request.resumes_on_demand,
                                        .max_paused = options_.max_paused};
+  const asio::any_io_executor executor = co_await asio::this_coro::executor;
   for (bool is_first = true;; is_first = false) {
     auto jail = runner_.launch_living(wanted);
     if (!jail) co_return jail.error();
     wanted.failed = jail->launcher;
-    LivingSandbox::News news = news_of(sandbox);
+    LivingSandbox::News news = news_of(sandbox, executor);
     LivingSandbox::Secrets secrets{.secrets = request.network.secrets,
                                    .gateways = secret_gateways_};
     auto living = co_await LivingSandbox::start(std::move(*jail), times, pausing, std::move(news),
@@ -187,7 +191,13 @@ asio::awaitable<Sandboxes::Or<Sandboxes::Found>> Sandboxes::create(Caller caller
   {
     const std::lock_guard lock(mutex_);
     give_back();
-    if (!living) co_return not_started(living.error(), "the sandbox");
+    if (!living) {
+      if (sandbox->disk_ != nullptr) {
+        sandbox->disk_->give_up();
+        options_.disks->remove_soon();
+      }
+      co_return not_started(living.error(), "the sandbox");
+    }
     sandbox->enforcement_ = enforcement;
     sandbox->living_ = std::move(*living);
     if (sandbox->disk_ != nullptr) options_.disks->watch(sandbox->disk_, sandbox->living_);
@@ -262,7 +272,6 @@ Sandboxes::Or<Sandboxes::Found> Sandboxes::find_by_token(std::string_view id_or_
     const auto end = sandbox->end();
     const bool is_meant =
         sandbox->id() == id_or_name || (sandbox->request().name == id_or_name && !end);
-    // A sandbox of an earlier server has no token.
     const bool is_opened = !token.empty() && sandbox->access_token().is(token);
     if (!is_meant || !is_opened) continue;
     if (end) return ended_refusal(*sandbox);
@@ -321,9 +330,17 @@ asio::awaitable<void> Sandboxes::remove(Caller caller, Found sandbox) {
     history_.note(sandbox->owner(), sandbox->id(), SandboxEventKind::delete_asked, &caller);
     sandbox->living_->end(LivingSandbox::Cause::deleted);
     co_await sandbox->living_->wait_for_end(std::chrono::steady_clock::now() + patience_for_an_end);
+    const std::lock_guard lock(mutex_);
+    // The server's end may have come first.
+    if (sandbox->comes_back()) {
+      end_for_good(*sandbox, outcome_of_a_delete());
+      history_.keep(sandbox->known());
+      note_end(*sandbox, sandbox->end()->outcome);
+    }
   } else {
     history_.note(sandbox->owner(), sandbox->id(), SandboxEventKind::forgotten, &caller);
     const std::lock_guard lock(mutex_);
+    if (sandbox->comes_back()) end_for_good(*sandbox, outcome_of_a_delete());
     std::erase(sandboxes_, sandbox);
     history_.forget(sandbox->id());
   }
@@ -400,7 +417,8 @@ void Sandboxes::on_end(const std::weak_ptr<Sandbox>& weak, const LivingSandbox::
   const Found sandbox = weak.lock();
   if (sandbox == nullptr) return;
   const Outcome outcome = outcome_of(*sandbox, ending);
-  if (sandbox->disk_ != nullptr) {
+  const bool comes_back = this->comes_back(*sandbox, ending.cause);
+  if (sandbox->disk_ != nullptr && !comes_back) {
     sandbox->disk_->give_up();
     options_.disks->remove_soon();
   }
@@ -410,6 +428,8 @@ void Sandboxes::on_end(const std::weak_ptr<Sandbox>& weak, const LivingSandbox::
     const std::lock_guard of_it(sandbox->mutex_);
     sandbox->end_ = Sandbox::End{outcome, ending.at};
   }
+  sandbox->comes_back_ = comes_back;
+  if (comes_back) return history_.news().ring(sandbox->owner());
   history_.keep(sandbox->known());
   note_end(*sandbox, outcome);
   forget_ended_of(sandbox->owner());
@@ -417,7 +437,9 @@ void Sandboxes::on_end(const std::weak_ptr<Sandbox>& weak, const LivingSandbox::
 
 // Forgets the sandboxes that ended first, where there are more than are kept.
 void Sandboxes::forget_ended_of(const std::string& owner) {
-  const auto is_one = [&](const Found& each) { return each->owner() == owner && each->end(); };
+  const auto is_one = [&](const Found& each) {
+    return each->owner() == owner && each->end() && !each->comes_back();
+  };
   auto ended = std::count_if(sandboxes_.begin(), sandboxes_.end(), is_one);
   for (; ended > known_ended; --ended) {
     auto first = sandboxes_.end();
