@@ -25,6 +25,8 @@ using jail::Fd;
 using jail::Result;
 
 constexpr std::string_view prefix_of_servers = "server-";
+constexpr std::string_view prefix_of_kept = "kept-";
+constexpr std::string_view prefix_of_disks = "disk-";
 constexpr char trash_name[] = "removed";
 constexpr char kept_name[] = "volumes";
 constexpr int max_new_names = 16;
@@ -52,13 +54,20 @@ Fd open_directory_in(int directory, const char* name) {
   return Fd(::openat(directory, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
 }
 
-// Opens a directory whose owner may have shut himself out, and restores his rights to it.
-Fd open_with_rights(int above, const char* name) {
-  const Fd node(::openat(above, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-  if (!node.valid()) return {};
-  // The very directory that is open is changed, whatever its name leads to by now.
+// A guest may have shut itself out of its directory. Opened without a right to read it, the very
+// directory is changed, and nothing that a name leads to. Only what its owner can write to can be
+// moved to another directory.
+Fd open_shut_directory_in(int directory, const char* name) {
+  const Fd node(::openat(directory, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  struct stat status {};
+  if (!node.valid() || ::fstat(node.get(), &status) != 0) return {};
+  if (status.st_uid != ::geteuid()) {
+    errno = EPERM;
+    return {};
+  }
   const std::string by_number = "/proc/self/fd/" + std::to_string(node.get());
-  if (::chmod(by_number.c_str(), 0700) != 0) return {};
+  const mode_t mode = (status.st_mode & 07777) | 0700;
+  if (::chmod(by_number.c_str(), mode) != 0) return {};
   return Fd(::open(by_number.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
 }
 
@@ -91,7 +100,7 @@ void SandboxDirectory::give_up() {
   {
     const std::lock_guard lock(mutex_);
     if (!directory_.valid()) return;
-    if (is_kept_) {
+    if (is_volume_) {
       directory_.reset();
       return;
     }
@@ -102,7 +111,8 @@ void SandboxDirectory::give_up() {
   if (const auto store = store_.lock()) store->take_back(name_);
 }
 
-Result<std::shared_ptr<DiskStore>> DiskStore::open(const std::string& path) {
+Result<std::shared_ptr<DiskStore>> DiskStore::open(const std::string& path,
+                                                   DiskReturn return_of_server) {
   const std::string doing = "use " + path + " for the disks of sandboxes";
   if (::mkdir(path.c_str(), 0700) != 0 && errno != EEXIST) return failed(doing);
   const std::unique_ptr<char, decltype(&::free)> real(::realpath(path.c_str(), nullptr), &::free);
@@ -119,7 +129,8 @@ Result<std::shared_ptr<DiskStore>> DiskStore::open(const std::string& path) {
                  0,
                  {}};
   }
-  const std::shared_ptr<DiskStore> store(new DiskStore(real.get(), std::move(base)));
+  const std::shared_ptr<DiskStore> store(
+      new DiskStore(real.get(), std::move(base), std::move(return_of_server)));
   auto made = store->make_own();
   const bool is_full = !made && made.error().kind == ErrorKind::exhausted;
   if (!made && !is_full) return made.error();
@@ -135,36 +146,89 @@ Result<std::shared_ptr<DiskStore>> DiskStore::open(const std::string& path) {
   return store;
 }
 
+Result<void> DiskStore::make_own() { return is_kept() ? take_own() : make_new_own(); }
+
+// One that is there already is what an earlier start has left.
+Result<void> DiskStore::take_own() {
+  const std::string doing = "make a directory in " + path_;
+  own_name_ = std::string(prefix_of_kept) + return_.name;
+  for (int i = 0; i < max_new_names; ++i) {
+    if (::mkdirat(base_.get(), own_name_.c_str(), 0700) != 0 && errno != EEXIST) {
+      return failed(doing);
+    }
+    own_ = open_directory_in(base_.get(), own_name_.c_str());
+    if (!own_.valid()) return failed(doing);
+    if (!is_own(own_)) {
+      return Error{
+          ErrorKind::refused, "use " + path_ + "/" + own_name_ + ": it is somebody else's", 0, {}};
+    }
+    if (!lock(own_)) {
+      own_.reset();
+      return Error{ErrorKind::refused,
+                   "use " + path_ +
+                       " for the disks of sandboxes: a server with a copy of the same "
+                       "JOBS_PATH uses it",
+                   0,
+                   {}};
+    }
+    if (has_name(own_, base_, own_name_)) return make_trash();
+  }
+  own_.reset();
+  return failed(doing);
+}
+
 // Another server may take a directory for one that was left, until it is locked.
-Result<void> DiskStore::make_own() {
+Result<void> DiskStore::make_new_own() {
   const std::string doing = "make a directory in " + path_;
   for (int i = 0; i < max_new_names; ++i) {
     own_name_ = random_name(prefix_of_servers);
     if (::mkdirat(base_.get(), own_name_.c_str(), 0700) != 0) return failed(doing);
     own_ = open_directory_in(base_.get(), own_name_.c_str());
     if (!own_.valid() || !lock(own_) || !has_name(own_, base_, own_name_)) continue;
-    if (::mkdirat(own_.get(), trash_name, 0700) != 0) {
-      const Error error = failed(doing);
-      ::unlinkat(base_.get(), own_name_.c_str(), AT_REMOVEDIR);
-      own_.reset();
-      return error;
-    }
-    trash_ = open_directory_in(own_.get(), trash_name);
-    Fd to_empty = open_directory_in(own_.get(), trash_name);
-    if (!trash_.valid() || !to_empty.valid()) return failed(doing);
-    removal_.emplace(std::move(to_empty));
-    return {};
+    return make_trash();
   }
   return failed(doing);
+}
+
+Result<void> DiskStore::make_trash() {
+  const std::string doing = "make a directory in " + path_;
+  if (::mkdirat(own_.get(), trash_name, 0700) != 0 && errno != EEXIST) {
+    const Error error = failed(doing);
+    ::unlinkat(base_.get(), own_name_.c_str(), AT_REMOVEDIR);
+    own_.reset();
+    return error;
+  }
+  trash_ = open_directory_in(own_.get(), trash_name);
+  Fd to_empty = open_directory_in(own_.get(), trash_name);
+  if (!trash_.valid() || !to_empty.valid()) return failed(doing);
+  removal_.emplace(std::move(to_empty));
+  show_life();
+  return {};
+}
+
+void DiskStore::show_life() const { ::futimens(own_.get(), nullptr); }
+
+// Another server's sandboxes come back with it, unless it has been gone for so long that none of
+// them still has time to live.
+bool DiskStore::may_be_removed(const std::string& name, const Fd& directory) const {
+  if (name.starts_with(prefix_of_servers)) return true;
+  struct stat status {};
+  if (::fstat(directory.get(), &status) != 0) return false;
+  const auto lived = std::chrono::system_clock::from_time_t(status.st_mtim.tv_sec);
+  return std::chrono::system_clock::now() > lived + return_.patience;
 }
 
 void DiskStore::find_left() {
   const auto listed = below::directory_of(open_directory_in(base_.get(), "."));
   if (listed == nullptr) return;
   while (const char* name = below::next_name(listed.get())) {
-    if (!std::string_view(name).starts_with(prefix_of_servers) || name == own_name_) continue;
+    const std::string_view text(name);
+    const bool is_of_a_server =
+        text.starts_with(prefix_of_servers) || text.starts_with(prefix_of_kept);
+    if (!is_of_a_server || text == own_name_) continue;
     Fd directory = open_directory_in(base_.get(), name);
     if (!directory.valid() || !is_own(directory) || !lock(directory)) continue;
+    if (!may_be_removed(name, directory)) continue;
     Fd to_empty = open_directory_in(directory.get(), ".");
     if (!to_empty.valid()) continue;
     left_.push_back({name, std::move(directory), TreeRemoval(std::move(to_empty))});
@@ -178,7 +242,7 @@ DiskStore::~DiskStore() {
 }
 
 Result<std::shared_ptr<SandboxDirectory>> DiskStore::make() {
-  const std::string name = random_name("disk-");
+  const std::string name = random_name(prefix_of_disks);
   const std::string doing = "make a directory for a sandbox";
   if (::mkdirat(own_.get(), name.c_str(), 0700) != 0) return failed(doing);
   Fd directory = open_directory_in(own_.get(), name.c_str());
@@ -188,9 +252,39 @@ Result<std::shared_ptr<SandboxDirectory>> DiskStore::make() {
     ::unlinkat(own_.get(), name.c_str(), AT_REMOVEDIR);
     return error;
   }
+  return known(name, std::move(directory));
+}
+
+std::shared_ptr<SandboxDirectory> DiskStore::known(const std::string& name, Fd directory) {
   std::string path = path_ + "/" + own_name_ + "/" + name;
-  return std::shared_ptr<SandboxDirectory>(
-      new SandboxDirectory(weak_from_this(), name, std::move(path), std::move(directory)));
+  return std::shared_ptr<SandboxDirectory>(new SandboxDirectory(
+      weak_from_this(), name, std::move(path), std::move(directory), is_kept()));
+}
+
+Result<std::shared_ptr<SandboxDirectory>> DiskStore::take(const std::string& name) {
+  const bool is_name =
+      name.starts_with(prefix_of_disks) && name.find('/') == name.npos && is_kept();
+  if (!is_name) return Error{ErrorKind::invalid, "there is no such disk", 0, {}};
+  Fd directory = open_shut_directory_in(own_.get(), name.c_str());
+  if (directory.valid()) return known(name, std::move(directory));
+  if (errno == ENOENT || errno == ENOTDIR) {
+    return Error{ErrorKind::invalid, "there is no such disk", 0, {}};
+  }
+  return failed("take the disk of a sandbox");
+}
+
+void DiskStore::give_up_others(const std::set<std::string, std::less<>>& kept) {
+  const auto listed = below::directory_of(open_directory_in(own_.get(), "."));
+  if (listed == nullptr) return;
+  std::vector<std::string> others;
+  while (const char* name = below::next_name(listed.get())) {
+    const std::string_view text(name);
+    if (text.starts_with(prefix_of_disks) && !kept.contains(text)) others.emplace_back(name);
+  }
+  for (const std::string& name : others) {
+    (void)open_shut_directory_in(own_.get(), name.c_str());
+    take_back(name);
+  }
 }
 
 Result<Fd> DiskStore::kept() {
@@ -212,25 +306,27 @@ Result<void> DiskStore::keep(SandboxDirectory& directory, const std::string& nam
   if (::renameat2(own_.get(), old_name, kept->get(), name.c_str(), RENAME_NOREPLACE) != 0) {
     return failed("keep a directory as volume " + name);
   }
-  directory.is_kept_ = true;
+  directory.is_volume_ = true;
   return {};
 }
 
 Result<std::shared_ptr<SandboxDirectory>> DiskStore::open_kept(const std::string& name) {
   const auto kept = this->kept();
   if (!kept) return kept.error();
-  Fd directory = open_with_rights(kept->get(), name.c_str());
+  Fd directory = open_shut_directory_in(kept->get(), name.c_str());
   if (!directory.valid()) return failed("open the directory of volume " + name);
   std::string path = path_ + "/" + kept_name + "/" + name;
-  return std::shared_ptr<SandboxDirectory>(new SandboxDirectory(
-      weak_from_this(), name, std::move(path), std::move(directory), true));
+  std::shared_ptr<SandboxDirectory> opened(new SandboxDirectory(
+      weak_from_this(), name, std::move(path), std::move(directory), false));
+  opened->is_volume_ = true;
+  return opened;
 }
 
 Result<bool> DiskStore::remove_kept(const std::string& name) {
   const auto kept = this->kept();
   if (!kept) return kept.error();
   // Only what its owner can write to can be moved to another directory.
-  const Fd directory = open_with_rights(kept->get(), name.c_str());
+  const Fd directory = open_shut_directory_in(kept->get(), name.c_str());
   if (!directory.valid() && errno == ENOENT) return false;
   const bool is_moved =
       directory.valid() &&

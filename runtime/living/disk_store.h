@@ -2,11 +2,14 @@
 // an operator has named.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -23,8 +26,13 @@ class SandboxDirectory {
  public:
   SandboxDirectory(const SandboxDirectory&) = delete;
   SandboxDirectory& operator=(const SandboxDirectory&) = delete;
-  ~SandboxDirectory() { give_up(); }
+  // Gives it up, unless a later server may take it.
+  ~SandboxDirectory() {
+    if (!is_kept_) give_up();
+  }
 
+  // By which a later server takes it.
+  const std::string& name() const noexcept { return name_; }
   const std::string& path() const noexcept { return path_; }  // absolute, without links
   // A descriptor of its own.
   jail::Fd open() const;
@@ -33,38 +41,52 @@ class SandboxDirectory {
     const std::lock_guard lock(mutex_);
     return directory_.valid();
   }
-  // Hands it and all in it over to be removed; one that is kept stays. Has an effect once.
+  // Hands it and all in it over to be removed; that of a volume stays. Has an effect once.
   void give_up();
 
  private:
   friend class DiskStore;
   SandboxDirectory(std::weak_ptr<DiskStore> store, std::string name, std::string path,
-                   jail::Fd directory, bool is_kept = false)
+                   jail::Fd directory, bool is_kept)
       : store_(std::move(store)),
         name_(std::move(name)),
         path_(std::move(path)),
-        directory_(std::move(directory)),
-        is_kept_(is_kept) {}
+        is_kept_(is_kept),
+        directory_(std::move(directory)) {}
 
   const std::weak_ptr<DiskStore> store_;
   const std::string name_;
   const std::string path_;
+  const bool is_kept_;
   mutable std::mutex mutex_;
   jail::Fd directory_;  // not valid once it is given up
-  bool is_kept_;
+  bool is_volume_ = false;
+};
+
+// How a server that ended finds the directories of its sandboxes again.
+struct DiskReturn {
+  // The same at each start of that server, and no other server's: letters and digits. Empty: the
+  // server does not come back, and the next one removes what it left.
+  std::string name = {};
+  // What another server left is removed where that server could come back and has been gone for
+  // longer than this.
+  std::chrono::seconds patience{std::chrono::hours(48)};
 };
 
 // Each server has a directory of its own there, whose lock it holds for as long as it lives. What a
-// server has left that died is found by that, and removed. Thread-safe, but for remove_some().
+// server has left that died is found by that. It is removed, unless that server comes back for it.
+// Other names there are left alone. Thread-safe, but for remove_some().
 class DiskStore : public std::enable_shared_from_this<DiskStore> {
  public:
   // Makes `path` where it is not there, but not the directories above it. Errors: invalid (it is no
-  // directory), refused (it belongs to somebody else, or others may write to it), kernel.
-  static jail::Result<std::shared_ptr<DiskStore>> open(const std::string& path);
+  // directory), refused (it belongs to somebody else, or others may write to it, or a server of the
+  // same name uses it), kernel.
+  static jail::Result<std::shared_ptr<DiskStore>> open(const std::string& path,
+                                                       DiskReturn return_of_server = {});
 
   DiskStore(const DiskStore&) = delete;
   DiskStore& operator=(const DiskStore&) = delete;
-  // Removes its own directory where it is empty. Else the next server does.
+  // Removes its own directory where it is empty.
   ~DiskStore();
 
   // Errors: kernel, exhausted.
@@ -79,6 +101,16 @@ class DiskStore : public std::enable_shared_from_this<DiskStore> {
   jail::Result<std::shared_ptr<SandboxDirectory>> open_kept(const std::string& name);
   // Hands one over to be removed. Returns false where there is none.
   jail::Result<bool> remove_kept(const std::string& name);
+  // Whether this server finds its directories again at its next start.
+  bool is_kept() const noexcept { return !return_.name.empty(); }
+  // Takes a directory that this server made before its last end. Whatever its owner has made of its
+  // mode, it can be entered afterwards. Errors: invalid (there is none of that name), kernel.
+  jail::Result<std::shared_ptr<SandboxDirectory>> take(const std::string& name);
+  // Hands all over to be removed that earlier starts have left, except `kept`. To be called before
+  // make().
+  void give_up_others(const std::set<std::string, std::less<>>& kept);
+  // Tells other servers that this one lived until now.
+  void show_life() const;
 
   // Removes what was given up, and what earlier servers have left, for as long as it takes to look
   // at some `names` names. Returns `stuck` where the kernel refuses all that is left. To be called
@@ -105,14 +137,21 @@ class DiskStore : public std::enable_shared_from_this<DiskStore> {
     TreeRemoval removal;
   };
 
-  DiskStore(std::string path, jail::Fd base) : path_(std::move(path)), base_(std::move(base)) {}
+  DiskStore(std::string path, jail::Fd base, DiskReturn return_of_server)
+      : path_(std::move(path)), base_(std::move(base)), return_(std::move(return_of_server)) {}
   jail::Result<void> make_own();
   jail::Result<jail::Fd> kept();
+  jail::Result<void> make_new_own();
+  jail::Result<void> take_own();
+  jail::Result<void> make_trash();
+  bool may_be_removed(const std::string& name, const jail::Fd& directory) const;
+  std::shared_ptr<SandboxDirectory> known(const std::string& name, jail::Fd directory);
   void find_left();
   void take_back(const std::string& name);
 
   const std::string path_;
   const jail::Fd base_;
+  const DiskReturn return_;
   std::string own_name_;
   jail::Fd own_;    // holds the lock
   jail::Fd trash_;  // a directory in own_

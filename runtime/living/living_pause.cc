@@ -123,6 +123,28 @@ jail::Result<void> LivingSandbox::resume_now() {
   return {};
 }
 
+void LivingSandbox::go_on_with_pause(std::chrono::system_clock::time_point since,
+                                     std::chrono::system_clock::time_point until,
+                                     std::chrono::milliseconds left) {
+  const std::lock_guard lock(mutex_);
+  if (!pause_ || !pause_->began) return;
+  pause_->since = since;
+  pause_->left = left;
+  set_end(clock_->now() +
+          std::chrono::duration_cast<Time::duration>(until - std::chrono::system_clock::now()));
+  wake();
+}
+
+LivingSandbox::Clocks LivingSandbox::clocks() const {
+  const std::lock_guard lock(mutex_);
+  Clocks clocks{.ends_at = ends_at_, .pauses = all_pauses_};
+  if (pause_ && pause_->began) {
+    clocks.paused_since = pause_->since;
+    clocks.left = pause_->left;
+  }
+  return clocks;
+}
+
 std::optional<std::chrono::system_clock::time_point> LivingSandbox::paused_since() const {
   const std::lock_guard lock(mutex_);
   if (!pause_ || !pause_->began) return std::nullopt;

@@ -179,6 +179,18 @@ class LivingSandbox : public std::enable_shared_from_this<LivingSandbox> {
   // refused.
   jail::Result<void> resume_on_demand();
   std::optional<std::chrono::system_clock::time_point> paused_since() const;  // nullopt: it runs
+  // For one that an earlier server had paused, and that has just been paused again: since when it
+  // is, when that ends, and how much of its lifetime is left afterwards.
+  void go_on_with_pause(std::chrono::system_clock::time_point since,
+                        std::chrono::system_clock::time_point until,
+                        std::chrono::milliseconds left);
+  struct Clocks {
+    std::chrono::system_clock::time_point ends_at{};  // as ends_at()
+    std::chrono::milliseconds pauses{};               // of all pauses that are over
+    std::optional<std::chrono::system_clock::time_point> paused_since{};
+    std::chrono::milliseconds left{};  // of its lifetime, while it is paused
+  };
+  Clocks clocks() const;  // at one moment
   const Pausing& pausing() const noexcept { return pausing_; }
 
   // Asks it to end; on_end follows. Has no effect on one that is already ending.

@@ -28,6 +28,7 @@ class SandboxDisk {
   SandboxDisk(std::shared_ptr<SandboxDirectory> directory, Limits limits)
       : directory_(std::move(directory)), limits_(limits) {}
 
+  const std::string& name() const noexcept { return directory_->name(); }
   const std::string& path() const noexcept { return directory_->path(); }
   jail::Fd open() const { return directory_->open(); }
   SandboxDirectory& directory() const noexcept { return *directory_; }

@@ -1,4 +1,4 @@
-// The records of sandboxes, the events about them, and how a later server restores them.
+// The records of sandboxes and the events about them.
 #include <algorithm>
 #include <boost/asio/post.hpp>
 #include <boost/asio/use_awaitable.hpp>
@@ -21,6 +21,9 @@ namespace asio = boost::asio;
 constexpr std::size_t max_told_bytes = 256;
 constexpr std::size_t max_told_words = 16;
 constexpr std::size_t max_told_path_bytes = 1024;
+
+// What "server_ended" was called.
+constexpr std::string_view code_of_older_servers = "stopping";
 
 std::chrono::microseconds since_1970(Sandbox::Time time) {
   return std::chrono::duration_cast<std::chrono::microseconds>(time.time_since_epoch());
@@ -67,8 +70,26 @@ SandboxHistory::Known Sandbox::known() const {
   if (end_) {
     record.outcome = end_->outcome;
     record.ended = since_1970(end_->at);
+  } else if (disk_ != nullptr && living_ != nullptr) {
+    add_what_brings_it_back(record);
   }
   return {id_, owner_, std::move(record)};
+}
+
+void Sandbox::add_what_brings_it_back(SandboxRecord& record) const {
+  record.disk = disk_->name();
+  for (const auto& [name, value] : request_.env) record.env.push_back(name + "=" + value);
+  record.access_token = access_token_.reveal();
+  record.url_key = url_key_.reveal();
+  for (const SecretName& secret : living_->secret_names()) {
+    record.secrets.push_back(secret.destination() + " " + secret.header);
+  }
+  record.timeout = request_.timeout;
+  const LivingSandbox::Clocks clocks = living_->clocks();
+  record.ends_at = since_1970(clocks.ends_at);
+  record.pauses = pauses_before_ + clocks.pauses;
+  if (clocks.paused_since) record.paused_since = since_1970(*clocks.paused_since);
+  record.left = clocks.left;
 }
 
 std::shared_ptr<Sandbox> Sandbox::of_record(SandboxHistory::Known known) {
@@ -94,37 +115,19 @@ std::shared_ptr<Sandbox> Sandbox::of_record(SandboxHistory::Known known) {
   sandbox->created_ = Time(record.created);
   sandbox->last_ends_at_ = Time(record.ends_at);
   sandbox->enforcement_ = record.enforcement;
+  for (const std::string& variable : record.env) {
+    const std::size_t equals = variable.find('=');
+    request.env.emplace_back(variable.substr(0, equals), variable.substr(equals + 1));
+  }
+  request.timeout = record.timeout;
+  sandbox->access_token_ = Secret(std::move(record.access_token));
+  sandbox->url_key_ = Secret(std::move(record.url_key));
+  sandbox->pauses_before_ = record.pauses;
+  if (record.outcome && record.outcome->code == code_of_older_servers) {
+    record.outcome->code = Sandboxes::outcome_of_a_server_that_ended().code;
+  }
   if (record.outcome) sandbox->end_ = End{std::move(*record.outcome), Time(record.ended)};
   return sandbox;
-}
-
-// A sandbox whose record says that it lives died with its server, since nobody else can hold the
-// file.
-void Sandboxes::restore() {
-  auto known = history_.load();
-  if (!known) {
-    logger_.error("what was kept of sandboxes cannot be read",
-                  {{"error", known.error().message()}});
-    return;
-  }
-  std::int64_t cut_short = 0;
-  for (SandboxHistory::Known& each : *known) {
-    const Found sandbox = Sandbox::of_record(std::move(each));
-    std::uint64_t& last = last_numbers_[sandbox->owner()];
-    last = std::max(last, sandbox->number());
-    if (!sandbox->end_) {
-      ++cut_short;
-      sandbox->end_ =
-          Sandbox::End{outcome_of_a_server_that_ended(), std::chrono::system_clock::now()};
-      history_.keep(sandbox->known());
-      note_end(*sandbox, sandbox->end_->outcome);
-    }
-    sandboxes_.push_back(sandbox);
-  }
-  if (cut_short > 0) {
-    logger_.warning("sandboxes of a server that ended before them are known as ended",
-                    {{"sandboxes", cut_short}});
-  }
 }
 
 void Sandboxes::note(const Caller& caller, const Sandbox& sandbox, SandboxEventKind kind,
@@ -209,27 +212,36 @@ void Sandboxes::note_its_end(const Sandbox& sandbox, const LivingProcess& proces
                 });
 }
 
-LivingSandbox::News Sandboxes::news_of(const Found& sandbox) {
+LivingSandbox::News Sandboxes::news_of(const Found& sandbox, asio::any_io_executor executor) {
   const std::string id = sandbox->id();
   const std::string owner = sandbox->owner();
+  // A restart knows whether it was paused, and what is left of its time.
+  const auto keep_soon = [this, executor = std::move(executor), weak = std::weak_ptr(sandbox)] {
+    asio::post(executor, [this, weak] {
+      const Found changed = weak.lock();
+      if (changed != nullptr && changed->disk_ != nullptr) keep_living(*changed);
+    });
+  };
   return {.on_end = [this, weak = std::weak_ptr(sandbox)](
                         const LivingSandbox::Ending& ending) { this->on_end(weak, ending); },
           .on_paused =
-              [this, id, owner,
+              [this, id, owner, keep_soon,
                weak = std::weak_ptr(sandbox)](std::optional<LivingSandbox::Cause> why) {
                 const std::string_view reason = reason_of_pause(why);
                 logger_.info("sandbox paused", {{"sandbox_id", id}, {"reason", reason}});
                 history_.note(
                     owner, id, SandboxEventKind::paused, nullptr,
                     [reason](json::Writer& writer) { writer.key("reason").string(reason); });
+                keep_soon();
                 const Found paused = weak.lock();
                 if (paused == nullptr || paused->gives_memory_back_.exchange(true)) return;
                 asio::post(giving_back_, [this, weak] { give_back_memory_of(weak); });
               },
           .on_resumed =
-              [this, id, owner] {
+              [this, id, owner, keep_soon] {
                 logger_.info("sandbox resumed", {{"sandbox_id", id}});
                 history_.note(owner, id, SandboxEventKind::resumed, nullptr);
+                keep_soon();
               }};
 }
 

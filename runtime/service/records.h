@@ -27,7 +27,7 @@ struct ProgramRecord {
   OutputEncoding encoding = OutputEncoding::utf8;  // as requested by its caller
 };
 
-// A living or ended sandbox, without its environment, which may hold secrets. Times are since 1970.
+// A living or ended sandbox. Times are since 1970.
 struct SandboxRecord {
   std::uint64_t number = 0;  // the owner's number; a later sandbox has a higher one
   std::string name;
@@ -48,6 +48,17 @@ struct SandboxRecord {
   bool resumes_on_demand = true;
   bool is_on_disk = false;  // its working directory was a directory of the host
   std::vector<VolumeMount> volumes;
+  // What follows is kept of one that lives and that a later server can bring back, and of no other:
+  // its environment and what opens its ports and files may be secrets.
+  std::string disk;              // the name of its directory
+  std::vector<std::string> env;  // NAME=VALUE
+  std::string access_token;
+  std::string url_key;
+  std::vector<std::string> secrets;  // HOST:PORT HEADER of each, without its value
+  std::chrono::milliseconds timeout{};
+  std::chrono::milliseconds pauses{};                     // that are over
+  std::optional<std::chrono::microseconds> paused_since;  // nullopt: it is not paused
+  std::chrono::milliseconds left{};                       // of its lifetime, while it is paused
 };
 
 std::string encode_record(const ProgramRecord& record);

@@ -36,7 +36,7 @@ bool lacks_files(const DiskStore::Room& room) {
 }  // namespace
 
 Result<std::shared_ptr<SandboxDisks>> SandboxDisks::open(Options options, Logger& logger) {
-  auto store = DiskStore::open(options.path);
+  auto store = DiskStore::open(options.path, options.return_of_server);
   if (!store) return store.error();
   return std::make_shared<SandboxDisks>(std::move(*store), std::move(options), logger);
 }
@@ -105,6 +105,22 @@ Result<std::shared_ptr<SandboxDisk>> SandboxDisks::make(std::uint64_t bytes) {
   return disk;
 }
 
+Result<std::shared_ptr<SandboxDisk>> SandboxDisks::take(const std::string& name,
+                                                        std::uint64_t bytes) {
+  auto directory = store_->take(name);
+  if (!directory) return directory.error();
+  const SandboxDisk::Limits limits{.bytes = bytes, .files = max_files};
+  auto disk = std::make_shared<SandboxDisk>(std::move(*directory), limits);
+  const std::lock_guard lock(mutex_);
+  made_.push_back({.disk = disk, .living = {}});
+  return disk;
+}
+
+void SandboxDisks::give_up_others(const std::set<std::string, std::less<>>& kept) {
+  store_->give_up_others(kept);
+  remove_soon();
+}
+
 void SandboxDisks::watch(const std::shared_ptr<SandboxDisk>& disk,
                          const std::shared_ptr<LivingSandbox>& living) {
   disk->count_by([weak = weak_from_this()] {
@@ -147,6 +163,7 @@ void SandboxDisks::run() {
     const bool removes = now >= stuck_until_ && std::exchange(has_trash_, false);
     has_new_ = false;
     lock.unlock();
+    store_->show_life();
     const auto next = keep_reserve(now);
     const auto state = removes ? store_->remove_some(names_of_a_turn) : TreeRemoval::State::done;
     note_removal(state);

@@ -5,8 +5,10 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
 #include <thread>
 #include <vector>
@@ -28,6 +30,7 @@ class SandboxDisks : public std::enable_shared_from_this<SandboxDisks> {
   struct Options {
     std::string path;                 // absolute
     std::uint64_t reserve_bytes = 0;  // of the host's disk, which sandboxes leave free
+    DiskReturn return_of_server = {};
   };
   // The most files that a disk may have, with directories and links.
   static constexpr std::uint64_t max_files = 65'536;
@@ -44,6 +47,13 @@ class SandboxDisks : public std::enable_shared_from_this<SandboxDisks> {
   jail::Result<std::shared_ptr<SandboxDisk>> adopt(std::shared_ptr<SandboxDirectory> directory,
                                                    std::uint64_t bytes, const DiskUse& use);
   DiskStore& store() const noexcept { return *store_; }
+  // As DiskStore::is_kept().
+  bool are_kept() const noexcept { return store_->is_kept(); }
+  // The disk of that name which this server had before its last end; it has its room already.
+  // Errors: as DiskStore::take().
+  jail::Result<std::shared_ptr<SandboxDisk>> take(const std::string& name, std::uint64_t bytes);
+  // As DiskStore::give_up_others(); they are removed soon.
+  void give_up_others(const std::set<std::string, std::less<>>& kept);
   // From now on the sandbox is ended when it takes more than it may.
   void watch(const std::shared_ptr<SandboxDisk>& disk,
              const std::shared_ptr<LivingSandbox>& living);

@@ -9,13 +9,13 @@ namespace runtime {
 namespace {
 
 // The names are in the order of the enumerators.
-constexpr std::array<std::string_view, 21> kind_names = {
-    "created",          "changed",        "process_started", "process_ended",
-    "file_written",     "file_removed",   "file_moved",      "directory_made",
-    "file_read",        "url_signed",     "pause_asked",     "paused",
-    "resume_asked",     "resumed",        "delete_asked",    "ended",
-    "forgotten",        "egress_allowed", "egress_refused",  "egress_ended",
-    "memory_given_back"};
+constexpr std::array<std::string_view, 22> kind_names = {
+    "created",           "changed",        "process_started", "process_ended",
+    "file_written",      "file_removed",   "file_moved",      "directory_made",
+    "file_read",         "url_signed",     "pause_asked",     "paused",
+    "resume_asked",      "resumed",        "delete_asked",    "ended",
+    "forgotten",         "egress_allowed", "egress_refused",  "egress_ended",
+    "memory_given_back", "restarted"};
 static_assert(kind_names.size() == sandbox_event_kinds);
 
 }  // namespace

@@ -31,10 +31,11 @@ enum class SandboxEventKind : std::uint8_t {
   egress_refused,
   egress_ended,
   memory_given_back,
+  restarted,
 };
 
 inline constexpr std::size_t sandbox_event_kinds =
-    static_cast<std::size_t>(SandboxEventKind::memory_given_back) + 1;
+    static_cast<std::size_t>(SandboxEventKind::restarted) + 1;
 
 // Returns a stable name: "process_started".
 std::string_view name_of(SandboxEventKind kind) noexcept;

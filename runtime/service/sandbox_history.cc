@@ -59,9 +59,22 @@ Result<std::vector<SandboxHistory::Known>> SandboxHistory::load() {
       known.push_back({row.id, row.owner, std::move(*record)});
     } else {
       jobs_.writer().count_error();
+      ++unreadable_;
     }
   }
   return known;
+}
+
+Result<std::vector<std::int64_t>> SandboxHistory::processes_without_end(std::string_view sandbox) {
+  std::vector<std::int64_t> pids;
+  auto done = jobs_.writer().do_now([this, sandbox, &pids]() -> Result<void> {
+    auto found = table_.processes_without_end(sandbox);
+    if (!found) return found.error();
+    pids = std::move(*found);
+    return {};
+  });
+  if (!done) return done.error();
+  return pids;
 }
 
 void SandboxHistory::keep(Known sandbox) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <boost/asio/awaitable.hpp>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -42,6 +43,11 @@ class SandboxHistory {
   // The kept sandboxes, in the order in which they began. Those that cannot be decoded are left out
   // and counted. Waits for the disk.
   jail::Result<std::vector<Known>> load();
+  // How many load() has left out.
+  std::size_t unreadable() const noexcept { return unreadable_; }
+  // The numbers of the processes of that sandbox whose start was noted and whose end was not. Waits
+  // for the disk.
+  jail::Result<std::vector<std::int64_t>> processes_without_end(std::string_view sandbox);
 
   void keep(Known sandbox);
   void forget(std::string id);
@@ -75,6 +81,7 @@ class SandboxHistory {
 
   Jobs& jobs_;
   SandboxTable table_;  // used by the writer's thread alone
+  std::size_t unreadable_ = 0;
   EventNews news_;
   std::mutex mutex_;
   std::map<std::string, Audited, std::less<>> audited_;  // by id

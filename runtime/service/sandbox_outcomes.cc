@@ -45,22 +45,36 @@ Outcome Sandboxes::outcome_of_process(const Sandbox& sandbox, const LivingProces
 }
 
 Outcome Sandboxes::outcome_of_a_server_that_ended() {
-  return plain("stopping", "the server ended");
+  return plain("server_ended", "the server ended");
 }
+
+Outcome Sandboxes::outcome_of_no_return(const std::string& why) {
+  return plain("not_restarted", "the server was started again and could not bring it back (" + why +
+                                    "); its files are kept, and the next start tries again");
+}
+
+Outcome Sandboxes::outcome_of_lifetime(std::chrono::milliseconds lived) const {
+  return of_time("lifetime", "its time was over", RequestLimit::time, lived, options_.max_lifetime);
+}
+
+Outcome Sandboxes::outcome_of_a_long_pause() {
+  return plain("lifetime", "it was paused for as long as a sandbox is kept");
+}
+
+Outcome Sandboxes::outcome_of_a_delete() { return plain("deleted", "it was deleted"); }
 
 Outcome Sandboxes::outcome_of(const Sandbox& sandbox, const LivingSandbox::Ending& ending) const {
   using Cause = LivingSandbox::Cause;
   switch (ending.cause) {
     case Cause::deleted:
-      return plain("deleted", "it was deleted");
+      return outcome_of_a_delete();
     case Cause::lifetime:
-      return of_time("lifetime", "its time was over", RequestLimit::time,
-                     sandbox.living()->lifetime(), options_.max_lifetime);
+      return outcome_of_lifetime(sandbox.lived_before_ + sandbox.living()->lifetime());
     case Cause::idle:
       return of_time("idle", "nothing used it for as long as it may be idle", RequestLimit::idle,
                      sandbox.idle().value_or(std::chrono::milliseconds(0)), max_idle);
     case Cause::pause:
-      return plain("lifetime", "it was paused for as long as a sandbox is kept");
+      return outcome_of_a_long_pause();
     case Cause::stopping:
       return outcome_of_a_server_that_ended();
     case Cause::disk:

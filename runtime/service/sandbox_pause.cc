@@ -39,14 +39,22 @@ std::optional<Refusal> Sandboxes::resume_on_demand(const Sandbox& sandbox) {
 asio::awaitable<std::optional<Refusal>> Sandboxes::pause(Caller caller, Found sandbox) {
   history_.note(sandbox->owner(), sandbox->id(), SandboxEventKind::pause_asked, &caller);
   const auto paused = co_await sandbox->living()->pause();
-  if (paused) co_return std::nullopt;
+  if (paused) {
+    if (sandbox->disk_ != nullptr) keep_living(*sandbox);
+    co_await history_.settle();
+    co_return std::nullopt;
+  }
   co_return co_await no_change(sandbox, paused.error());
 }
 
 asio::awaitable<std::optional<Refusal>> Sandboxes::resume(Caller caller, Found sandbox) {
   history_.note(sandbox->owner(), sandbox->id(), SandboxEventKind::resume_asked, &caller);
   const auto resumed = sandbox->living()->resume();
-  if (resumed) co_return std::nullopt;
+  if (resumed) {
+    if (sandbox->disk_ != nullptr) keep_living(*sandbox);
+    co_await history_.settle();
+    co_return std::nullopt;
+  }
   co_return co_await no_change(sandbox, resumed.error());
 }
 

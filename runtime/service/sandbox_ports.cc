@@ -89,6 +89,7 @@ void Sandboxes::renew_token(const Caller& caller, Sandbox& sandbox) {
   }
   note(caller, sandbox, SandboxEventKind::changed,
        [](json::Writer& writer) { writer.key("access_token").string("renewed"); });
+  if (sandbox.disk_ != nullptr) keep_living(sandbox);
 }
 
 }  // namespace runtime

@@ -59,8 +59,11 @@ void Sandboxes::watch_disks(const Sandbox& sandbox) {
   }
 }
 
-void Sandboxes::give_up_disks(const Sandbox& sandbox) {
+void Sandboxes::release_volumes(const Sandbox& sandbox) {
   if (sandbox.volumes_ != nullptr) sandbox.volumes_->release();
+}
+
+void Sandboxes::give_up_disk(const Sandbox& sandbox) {
   if (sandbox.disk_ == nullptr) return;
   sandbox.disk_->give_up();
   options_.disks->remove_soon();

@@ -106,7 +106,8 @@ std::optional<Refusal> Sandboxes::reserve(const Principal& principal,
   };
   for (const auto& [owner, name] : under_way_) look(owner, name);
   for (const Found& sandbox : sandboxes_) {
-    if (sandbox->end()) continue;
+    // The name of one that comes back later stays its own.
+    if (sandbox->end() && !sandbox->comes_back()) continue;
     ++alive;
     look(sandbox->owner(), sandbox->request().name);
   }
@@ -136,19 +137,22 @@ asio::awaitable<jail::Result<std::shared_ptr<LivingSandbox>>> Sandboxes::launch(
   wanted.disk_limit_mb = request.disk_mb;
   if (sandbox->disk_ != nullptr) wanted.workspace = sandbox->disk_->path();
   wanted.volumes = living_volumes_of(*sandbox);
-  wanted.max_lifetime = options_.max_lifetime;
+  // What an earlier server gave it counts.
+  const auto max_lifetime = options_.max_lifetime - sandbox->lived_before_;
+  wanted.max_lifetime = max_lifetime;
   wanted.network = request.network.network;
   wanted.network.label = sandbox->id_;
   const LivingSandbox::Times times{
-      .lifetime = request.timeout, .idle = request.idle, .max_lifetime = options_.max_lifetime};
+      .lifetime = request.timeout, .idle = request.idle, .max_lifetime = max_lifetime};
   const LivingSandbox::Pausing pausing{.in_place_of_end = request.pauses_at_its_end,
                                        .resumes_on_demand = request.resumes_on_demand,
                                        .max_paused = options_.max_paused};
+  const asio::any_io_executor executor = co_await asio::this_coro::executor;
   for (bool is_first = true;; is_first = false) {
     auto jail = runner_.launch_living(wanted);
     if (!jail) co_return jail.error();
     wanted.failed = jail->launcher;
-    LivingSandbox::News news = news_of(sandbox);
+    LivingSandbox::News news = news_of(sandbox, executor);
     LivingSandbox::Secrets secrets{.secrets = request.network.secrets,
                                    .gateways = secret_gateways_};
     auto living = co_await LivingSandbox::start(std::move(*jail), times, pausing, std::move(news),
@@ -198,7 +202,10 @@ asio::awaitable<Sandboxes::Or<Sandboxes::Found>> Sandboxes::create(Caller caller
   {
     const std::lock_guard lock(mutex_);
     give_back();
-    if (!living) co_return not_started(living.error(), "the sandbox");
+    if (!living) {
+      give_up_disk(*sandbox);
+      co_return not_started(living.error(), "the sandbox");
+    }
     sandbox->enforcement_ = enforcement;
     sandbox->living_ = std::move(*living);
     watch_disks(*sandbox);
@@ -273,7 +280,6 @@ Sandboxes::Or<Sandboxes::Found> Sandboxes::find_by_token(std::string_view id_or_
     const auto end = sandbox->end();
     const bool is_meant =
         sandbox->id() == id_or_name || (sandbox->request().name == id_or_name && !end);
-    // A sandbox of an earlier server has no token.
     const bool is_opened = !token.empty() && sandbox->access_token().is(token);
     if (!is_meant || !is_opened) continue;
     if (end) return ended_refusal(*sandbox);
@@ -332,9 +338,17 @@ asio::awaitable<void> Sandboxes::remove(Caller caller, Found sandbox) {
     history_.note(sandbox->owner(), sandbox->id(), SandboxEventKind::delete_asked, &caller);
     sandbox->living_->end(LivingSandbox::Cause::deleted);
     co_await sandbox->living_->wait_for_end(std::chrono::steady_clock::now() + patience_for_an_end);
+    const std::lock_guard lock(mutex_);
+    // The server's end may have come first.
+    if (sandbox->comes_back()) {
+      end_for_good(*sandbox, outcome_of_a_delete());
+      history_.keep(sandbox->known());
+      note_end(*sandbox, sandbox->end()->outcome);
+    }
   } else {
     history_.note(sandbox->owner(), sandbox->id(), SandboxEventKind::forgotten, &caller);
     const std::lock_guard lock(mutex_);
+    if (sandbox->comes_back()) end_for_good(*sandbox, outcome_of_a_delete());
     std::erase(sandboxes_, sandbox);
     history_.forget(sandbox->id());
   }
@@ -411,13 +425,17 @@ void Sandboxes::on_end(const std::weak_ptr<Sandbox>& weak, const LivingSandbox::
   const Found sandbox = weak.lock();
   if (sandbox == nullptr) return;
   const Outcome outcome = outcome_of(*sandbox, ending);
-  give_up_disks(*sandbox);
+  const bool comes_back = this->comes_back(*sandbox, ending.cause);
+  release_volumes(*sandbox);
+  if (!comes_back) give_up_disk(*sandbox);
   logger_.info("sandbox ended", {{"sandbox_id", sandbox->id()}, {"reason", outcome.code}});
   const std::lock_guard lock(mutex_);
   {
     const std::lock_guard of_it(sandbox->mutex_);
     sandbox->end_ = Sandbox::End{outcome, ending.at};
   }
+  sandbox->comes_back_ = comes_back;
+  if (comes_back) return history_.news().ring(sandbox->owner());
   history_.keep(sandbox->known());
   note_end(*sandbox, outcome);
   forget_ended_of(sandbox->owner());
@@ -425,7 +443,9 @@ void Sandboxes::on_end(const std::weak_ptr<Sandbox>& weak, const LivingSandbox::
 
 // Forgets the sandboxes that ended first, where there are more than are kept.
 void Sandboxes::forget_ended_of(const std::string& owner) {
-  const auto is_one = [&](const Found& each) { return each->owner() == owner && each->end(); };
+  const auto is_one = [&](const Found& each) {
+    return each->owner() == owner && each->end() && !each->comes_back();
+  };
   auto ended = std::count_if(sandboxes_.begin(), sandboxes_.end(), is_one);
   for (; ended > known_ended; --ended) {
     auto first = sandboxes_.end();

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/strand.hpp>
@@ -61,7 +62,8 @@ class Sandbox : public std::enable_shared_from_this<Sandbox> {
   std::uint64_t number() const noexcept {
     return number_;
   }  // a later one of the same owner has a higher number
-  // Operations that need a living sandbox. Null for a sandbox of an earlier server.
+  // Operations that need a living sandbox. Null for one that had ended in an earlier server, or
+  // that this one could not bring back.
   const std::shared_ptr<LivingSandbox>& living() const noexcept { return living_; }
   const jail::Enforcement& enforcement() const noexcept { return enforcement_; }
 
@@ -81,6 +83,8 @@ class Sandbox : public std::enable_shared_from_this<Sandbox> {
     Time at;
   };
   std::optional<End> end() const;  // nullopt: it lives
+  // Whether a later server brings it back though it has ended in this one.
+  bool comes_back() const noexcept { return comes_back_; }
 
   // Its files; it must be alive.
   SandboxFiles files() const;
@@ -102,6 +106,7 @@ class Sandbox : public std::enable_shared_from_this<Sandbox> {
   const VolumeMounts::One* volume_of(const jail::Error& error) const;
   // The disk that a directory of the sandbox is on, where that is one of the host.
   std::shared_ptr<SandboxDisk> disk_of(int directory) const;
+  void add_what_brings_it_back(SandboxRecord& record) const;
 
   std::string id_;
   std::string owner_;
@@ -123,6 +128,10 @@ class Sandbox : public std::enable_shared_from_this<Sandbox> {
   Metadata metadata_;
   std::optional<End> end_;
   Time last_ends_at_{};  // set for a sandbox of an earlier server
+  // What earlier servers have given it: its life without pauses, and these.
+  std::chrono::milliseconds lived_before_{};
+  std::chrono::milliseconds pauses_before_{};
+  std::atomic<bool> comes_back_ = false;
 };
 
 // Thread-safe. Referenced objects must outlive it, and it must outlive everything that uses it.
@@ -141,12 +150,18 @@ class Sandboxes {
     std::shared_ptr<SandboxDisks> disks = nullptr;  // null: no disk is a directory
     std::shared_ptr<Volumes> volumes = nullptr;     // null: there are none
     SecretGateways::Options secrets = {};           // for the gateways of their secrets
+    std::vector<std::string> network = {};          // the egress rules that a request may name
   };
 
-  // Sandboxes of an earlier server are known as ended.
+  // Sandboxes of an earlier server are known as ended, but for those that can be brought back.
   Sandboxes(Runner& runner, Logger& logger, SandboxHistory& history, Options options);
   const Options& options() const noexcept { return options_; }
   ~Sandboxes();  // kills those that live
+
+  // Brings back the sandboxes of an earlier server whose working directories are on the host's
+  // disk, spread over these executors. Waits for that. To be called once, before anything else is
+  // asked, and on a thread of none of the executors.
+  void bring_back(const std::vector<boost::asio::any_io_executor>& executors);
 
   using Found = std::shared_ptr<Sandbox>;
   template <class Answer>
@@ -225,6 +240,7 @@ class Sandboxes {
   // not_found where there is none of that number.
   static Or<std::shared_ptr<LivingProcess>> find_process(const Sandbox& sandbox,
                                                          std::string_view pid);
+  static Outcome outcome_of_a_server_that_ended();
   // How a process ended.
   Outcome outcome_of_process(const Sandbox& sandbox, const LivingProcess& process,
                              const jail::ExitReport& report) const;
@@ -308,19 +324,41 @@ class Sandboxes {
                                        SandboxRequest& request) const;
   static std::vector<LivingVolume> living_volumes_of(const Sandbox& sandbox);
   void watch_disks(const Sandbox& sandbox);
-  void give_up_disks(const Sandbox& sandbox);
+  static void release_volumes(const Sandbox& sandbox);
+  void give_up_disk(const Sandbox& sandbox);
   static Refusal paused_refusal();
   static Refusal ended_refusal(const Sandbox& sandbox);
   // The same for a sandbox that is ending: its outcome is known in a moment.
   static boost::asio::awaitable<Refusal> ending_refusal(Found sandbox);
   static constexpr std::chrono::seconds patience_for_an_end{10};
-  LivingSandbox::News news_of(const Found& sandbox);
+  LivingSandbox::News news_of(const Found& sandbox, boost::asio::any_io_executor executor);
   boost::asio::awaitable<Refusal> no_change(Found sandbox, jail::Error error);
   boost::asio::awaitable<std::optional<Refusal>> change_network(Found sandbox,
                                                                 SandboxNetwork network);
   void on_end(const std::weak_ptr<Sandbox>& weak, const LivingSandbox::Ending& ending);
   void forget_ended_of(const std::string& owner);
+  // A sandbox that an earlier server left, and that can be brought back.
+  struct Returning {
+    Found sandbox;
+    std::string disk;                  // the name of its directory
+    std::vector<std::string> secrets;  // that are lost
+    Sandbox::Time ends_at{};           // its life or, where it is paused, its pause
+    std::optional<Sandbox::Time> paused_since{};
+    std::chrono::milliseconds left{};  // of its lifetime, where it is paused
+  };
   void restore();
+  void note_ends_of_processes(const Sandbox& sandbox);
+  void note_end_of_record(Sandbox& sandbox, Sandbox::End end);
+  std::optional<Sandbox::End> end_meanwhile(Returning& how, Sandbox::Time now) const;
+  boost::asio::awaitable<void> bring_some_back();
+  boost::asio::awaitable<void> bring_one_back(Returning how);
+  // Returns the rules that were taken.
+  std::vector<std::string> take_rules_that_are_not_allowed(Sandbox& sandbox) const;
+  void leave_for_later(Sandbox& sandbox, const std::string& why);
+  bool comes_back(const Sandbox& sandbox, LivingSandbox::Cause cause) const;
+  void end_for_good(Sandbox& sandbox, Outcome outcome);
+  // Keeps what is known of it, where it lives.
+  void keep_living(Sandbox& sandbox);
   void note(const Caller& caller, const Sandbox& sandbox, SandboxEventKind kind,
             const SandboxHistory::Detail& detail);
   void note_signed(const Caller& caller, const Sandbox& sandbox, const FileGrant& grant);
@@ -334,6 +372,10 @@ class Sandboxes {
   Outcome outcome_of_disk(const Sandbox& sandbox) const;
   static Outcome outcome_of_volume(const VolumeMounts::One& volume);
   static Outcome outcome_of_a_server_that_ended();
+  Outcome outcome_of_lifetime(std::chrono::milliseconds lived) const;
+  static Outcome outcome_of_no_return(const std::string& why);
+  static Outcome outcome_of_a_long_pause();
+  static Outcome outcome_of_a_delete();
   // Resumes a sandbox whose processes are needed. The refusal says that it stays paused.
   static std::optional<Refusal> resume_on_demand(const Sandbox& sandbox);
   void begin_sampling();
@@ -370,6 +412,8 @@ class Sandboxes {
   // The owner and name of sandboxes that are being made and are not in `sandboxes_` yet.
   std::vector<std::pair<std::string, std::string>> under_way_;
   std::map<std::string, std::uint64_t, std::less<>> last_numbers_;  // by owner
+  std::deque<Returning> returning_;
+  bool is_all_known_ = false;  // the records of an earlier server could be read
   bool is_stopping_ = false;
   bool is_sampling_ = false;
 };

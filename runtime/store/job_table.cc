@@ -65,6 +65,7 @@ Result<JobTable> JobTable::open(const std::string& path, JobBounds bounds,
   auto database = Database::open(path);
   if (!database) return database.error();
   JobTable table(std::move(*database), bounds);
+  table.is_in_file_ = path != ":memory:";
   if (auto done = table.set_up(read_old_answer); !done) return done.error();
   return table;
 }

@@ -51,6 +51,7 @@ class JobTable {
   // Random bytes, made with the file, with which keys are hashed.
   const std::string& salt() const { return salt_; }
   bool is_durable() const { return bounds_.durable; }
+  bool is_in_file() const { return is_in_file_; }  // and not in memory
   std::uint32_t found_running() const { return found_running_; }
   Database& database() noexcept { return database_; }
 
@@ -66,6 +67,7 @@ class JobTable {
   Database database_;
   JobBounds bounds_;
   std::string salt_;
+  bool is_in_file_ = false;
   std::uint32_t found_running_ = 0;
   std::uint64_t finished_ = 0;
   std::uint64_t bytes_ = 0;

@@ -20,6 +20,7 @@ constexpr const char* not_stored = "the result could not be stored";
 Jobs::Jobs(JobTable table, Logger& logger, std::chrono::seconds calm)
     : table_(std::move(table)),
       durable_(table_.is_durable()),
+      is_in_file_(table_.is_in_file()),
       salt_(table_.salt()),
       writer_([this](const StoreWriter::Work& work) { return table_.transaction(work); }, logger,
               calm) {}
@@ -136,6 +137,12 @@ awaitable<Result<JobPage>> Jobs::list(JobQuery query) {
 
 std::string Jobs::owner_of(std::string_view key) const {
   return keyed_sha256(salt_, key).substr(0, 32);
+}
+
+// No key is recognized by it: it is no digest with the salt as its key.
+std::optional<std::string> Jobs::name_of_file() const {
+  if (!is_in_file_) return std::nullopt;
+  return sha256("the file of jobs " + salt_).substr(0, 32);
 }
 
 }  // namespace runtime

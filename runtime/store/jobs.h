@@ -55,6 +55,9 @@ class Jobs {
 
   // The stored form of a key: enough to recognize its jobs, not enough to use it.
   std::string owner_of(std::string_view key) const;
+  // By which another server knows that it has the same file, and which says nothing else about it;
+  // std::nullopt where there is no file.
+  std::optional<std::string> name_of_file() const;
   std::uint64_t errors() const { return writer_.errors(); }
 
   // For other tables of the same file, which may be used only in work that is given to writer().
@@ -72,6 +75,7 @@ class Jobs {
 
   JobTable table_;  // used by the writer alone, after the constructor
   const bool durable_;
+  const bool is_in_file_;
   const std::string salt_;
 
   mutable std::mutex mutex_;

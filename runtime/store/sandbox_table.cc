@@ -53,6 +53,23 @@ Result<std::vector<SandboxRow>> SandboxTable::all() {
   }
 }
 
+// The kernel uses a number again, so the latest event of each number counts.
+Result<std::vector<std::int64_t>> SandboxTable::processes_without_end(std::string_view sandbox) {
+  auto statement = database_.prepare(
+      "SELECT pid FROM (SELECT json_extract(detail, '$.pid') AS pid, kind, max(number)"
+      " FROM sandbox_events WHERE sandbox = ? AND kind IN ('process_started', 'process_ended')"
+      " GROUP BY 1) WHERE kind = 'process_started' ORDER BY pid");
+  if (!statement) return statement.error();
+  statement->text(sandbox);
+  std::vector<std::int64_t> pids;
+  for (;;) {
+    const auto is_there = statement->step();
+    if (!is_there) return is_there.error();
+    if (!*is_there) return pids;
+    pids.push_back(statement->integer_at(0));
+  }
+}
+
 Result<void> SandboxTable::add_event(const std::string& owner, const SandboxEvent& event) {
   auto insert = database_.prepare(
       "INSERT INTO sandbox_events (owner, number, sandbox, at, kind, request, detail)"

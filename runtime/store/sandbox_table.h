@@ -6,6 +6,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -65,6 +66,9 @@ class SandboxTable {
   jail::Result<void> remove(const std::string& id);
   // Returns them in the order in which they were added.
   jail::Result<std::vector<SandboxRow>> all();
+
+  // The numbers of the sandbox's processes that have an event of their start and none of their end.
+  jail::Result<std::vector<std::int64_t>> processes_without_end(std::string_view sandbox);
 
   // `event.number` is not read.
   jail::Result<void> add_event(const std::string& owner, const SandboxEvent& event);

@@ -64,7 +64,7 @@ class FollowedEvents {
   // How to recognize that no more events can come, and the reason.
   struct End {
     std::function<bool()> has_come;
-    std::string_view reason;
+    std::function<std::string_view()> reason;
   };
 
   FollowedEvents(runtime::Services services, Call& call, SandboxEventQuery query,
@@ -99,7 +99,7 @@ class FollowedEvents {
       const bool goes_on = co_await wait(seen);
       if (!goes_on) co_return;
     }
-    co_await events_.say_end(end_.reason);
+    co_await events_.say_end(end_.reason());
   }
 
  private:
@@ -188,7 +188,12 @@ awaitable<Response> list_events(runtime::Services services,
     const auto* const living = std::get_if<Sandboxes::Found>(&now);
     return living == nullptr || (*living)->end().has_value();
   };
-  end.reason = "sandbox_ended";
+  end.reason = [sandboxes = services.sandboxes, id = sandbox.id(), principal = call.principal] {
+    const auto now = sandboxes->find(principal, id);
+    const auto* const ended = std::get_if<Sandboxes::Found>(&now);
+    const bool comes_back = ended != nullptr && (*ended)->comes_back();
+    return std::string_view(comes_back ? "server_stopping" : "sandbox_ended");
+  };
   co_return co_await follow_events(services, *followers, std::move(call), std::move(query), *format,
                                    std::move(end), Begin::with_the_stored);
 }
@@ -212,7 +217,7 @@ awaitable<Response> list_audit(runtime::Services services,
   end.has_come = [sandboxes = services.sandboxes, owner = query.owner] {
     return sandboxes->is_over_for(owner);
   };
-  end.reason = "server_stopping";
+  end.reason = [] { return std::string_view("server_stopping"); };
   co_return co_await follow_events(services, *followers, std::move(call), std::move(query), *format,
                                    std::move(end), Begin::now);
 }

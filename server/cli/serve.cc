@@ -132,7 +132,7 @@ int serve_with(Service& service, Listener listener, const std::optional<std::str
       [&history](const jail::EgressDecision& decision) { history.note_egress(decision); });
   auto options_of_sandboxes = sandbox_options(service);
   if (!config.sandbox_disk_path.empty()) {
-    auto disks = disks_of(service);
+    auto disks = disks_of(service, jobs);
     if (!disks) return fail(exit_own_failure, disks.error().message());
     options_of_sandboxes.disks = std::move(*disks);
     options_of_sandboxes.volumes = volumes_of(jobs, options_of_sandboxes.disks, service);
@@ -150,6 +150,8 @@ int serve_with(Service& service, Listener listener, const std::optional<std::str
                                    .sandboxes = &sandboxes,
                                    .webhooks = &webhooks,
                                    .volumes = volumes.get()});
+  // Who connects meanwhile waits.
+  sandboxes.bring_back(workers.executors());
   HttpOptions options;
   options.max_connections = config.api_max_connections;
   options.max_connections_per_peer = runtime::connections_per_peer(config);

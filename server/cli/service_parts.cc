@@ -99,10 +99,12 @@ runtime::Sandboxes::Options sandbox_options(Service& service) {
           .max_directory_mb = config.sandbox_max_disk_mb,
           .disks = nullptr,
           .volumes = nullptr,
-          .secrets = {.ca_file = config.sandbox_secrets_ca_file, .on_decision = std::move(tell)}};
+          .secrets = {.ca_file = config.sandbox_secrets_ca_file, .on_decision = std::move(tell)},
+          .network = config.network_enabled ? config.network_allow : std::vector<std::string>()};
 }
 
-jail::Result<std::shared_ptr<runtime::SandboxDisks>> disks_of(Service& service) {
+jail::Result<std::shared_ptr<runtime::SandboxDisks>> disks_of(Service& service,
+                                                              const runtime::Jobs& jobs) {
   const runtime::Config& config = service.start.config;
   if (service.start.users.range != nullptr) {
     return jail::Error{jail::ErrorKind::unsupported,
@@ -113,7 +115,10 @@ jail::Result<std::shared_ptr<runtime::SandboxDisks>> disks_of(Service& service) 
   }
   return runtime::SandboxDisks::open(
       {.path = config.sandbox_disk_path,
-       .reserve_bytes = std::uint64_t{config.sandbox_disk_reserve_mb} << 20},
+       .reserve_bytes = std::uint64_t{config.sandbox_disk_reserve_mb} << 20,
+       .return_of_server = {.name = jobs.name_of_file().value_or(""),
+                            .patience = std::chrono::duration_cast<std::chrono::seconds>(
+                                config.sandbox_max_lifetime + config.sandbox_max_paused)}},
       service.logger);
 }
 

@@ -12,6 +12,7 @@
 #include "runtime/sandbox/template.h"
 #include "runtime/service/sandboxes.h"
 #include "runtime/service/webhooks.h"
+#include "runtime/store/jobs.h"
 #include "server/cli/egress_listener.h"
 #include "server/cli/egress_log.h"
 #include "server/cli/start.h"
@@ -44,9 +45,10 @@ jail::Result<std::unique_ptr<Service>> start_service(StartRequest request);
 // their gateways for secrets decide is told as what the proxy decides.
 runtime::Sandboxes::Options sandbox_options(Service& service);
 
-// The disks of sandboxes at SANDBOX_DISK_PATH. Errors: as SandboxDisks::open(), and unsupported
-// where each jail has a user of its own.
-jail::Result<std::shared_ptr<runtime::SandboxDisks>> disks_of(Service& service);
+// The disks of sandboxes at SANDBOX_DISK_PATH, which come back with the file of `jobs`. Errors: as
+// SandboxDisks::open(), and unsupported where each jail has a user of its own.
+jail::Result<std::shared_ptr<runtime::SandboxDisks>> disks_of(Service& service,
+                                                              const runtime::Jobs& jobs);
 
 // The volumes beside those disks: how many there may be, and how large. Where there are several
 // keys none can take all. Null where the records of them would go with the server.

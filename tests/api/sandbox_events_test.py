@@ -283,7 +283,7 @@ class Restart(live_server.KeptJobsTest):
         server = self.start()
         with server.client() as client:
             now = client.send("GET", f"/v1/sandboxes/{made['id']}").json
-            self.assertEqual(("ended", "stopping", 0), (now["state"], now["outcome"]["code"], now["processes"]))
+            self.assertEqual(("ended", "server_ended", 0), (now["state"], now["outcome"]["code"], now["processes"]))
             self.assertIsNotNone(now["ended_at"])
             self.assertEqual(["created", "ended"], kinds(client.send("GET", f"/v1/sandboxes/{made['id']}/events")))
             self.assertEqual(204, client.send("DELETE", f"/v1/sandboxes/{made['id']}").status)
@@ -293,7 +293,7 @@ class Restart(live_server.KeptJobsTest):
 
     def test_what_was_answered_just_before_the_server_was_killed_is_kept(self):
         asked = {"changed": lambda sandbox: sandbox.change(metadata={"a": "new"}), "deleted": Sandbox.delete, "forgotten": Sandbox.delete}
-        expected = {"changed": (200, "stopping", {"a": "new"}), "deleted": (200, "deleted", {"a": "b"}), "forgotten": (404, None, None)}
+        expected = {"changed": (200, "server_ended", {"a": "new"}), "deleted": (200, "deleted", {"a": "b"}), "forgotten": (404, None, None)}
         for what, ask in asked.items():
             with self.subTest(what):
                 server = self.start(JOBS_DURABLE="true")

@@ -359,7 +359,7 @@ class Expected:
     it is forgotten, with one of these notes. More than one as long as what was asked last has no answer."""
 
     def __init__(self):
-        self.codes, self.notes, self.acknowledged = {"stopping"}, ["0"], 1
+        self.codes, self.notes, self.acknowledged = {"server_ended"}, ["0"], 1
 
     def ask(self, ask, status, code=None, note=None):
         """Returns whether it was done."""
@@ -469,5 +469,5 @@ class KilledServer(live_server.KeptJobsTest):
             with server.client() as client:
                 self.check(client, known)
             self.assertEqual(0, server.stop())
-        self.assertEqual({"deleted", "stopping", "forgotten"}, {code for expected in known.values() for code in expected.codes})
+        self.assertEqual({"deleted", "server_ended", "forgotten"}, {code for expected in known.values() for code in expected.codes})
         self.assertEqual(["jobs.sqlite", "lessons.sqlite"], sorted(os.listdir(self.directory)))

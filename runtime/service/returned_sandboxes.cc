@@ -1,0 +1,268 @@
+// Sandboxes of an earlier server: those whose working directory is on the host's disk are brought
+// back, and the others are known as ended.
+#include <algorithm>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/use_future.hpp>
+#include <future>
+#include <utility>
+
+#include "jail/egress.h"
+#include "runtime/sandbox/jail_handle.h"
+#include "runtime/service/result_json.h"
+#include "runtime/service/sandbox_json.h"
+#include "runtime/service/sandboxes.h"
+
+namespace runtime {
+namespace {
+
+namespace asio = boost::asio;
+
+// How many jails each executor makes at a time: one is made while another one becomes ready.
+constexpr int jails_at_a_time = 4;
+// A sandbox with less time to live than this is not brought back.
+constexpr std::chrono::seconds min_lifetime{1};
+
+std::chrono::milliseconds between(Sandbox::Time from, Sandbox::Time to) {
+  return std::chrono::duration_cast<std::chrono::milliseconds>(to - from);
+}
+
+// The reason why no jail could be made, for the owner of the sandbox.
+std::string why_not_made(const jail::Error& error) {
+  if (error.kind == jail::ErrorKind::invalid) return error.doing;
+  if (is_shortage(error) || error.kind == jail::ErrorKind::exhausted) {
+    return "the host had no room for it";
+  }
+  if (error.kind == jail::ErrorKind::timed_out) return "its jail was not ready in time";
+  return "the server's log has the reason";
+}
+
+void write_texts(json::Writer& writer, std::string_view name,
+                 const std::vector<std::string>& texts) {
+  writer.key(name).begin_array();
+  for (const std::string& text : texts) writer.string(text);
+  writer.end_array();
+}
+
+}  // namespace
+
+// A sandbox whose record says that it lives was left by a server that has ended, since nobody else
+// can hold the file.
+void Sandboxes::restore() {
+  auto known = history_.load();
+  if (!known) {
+    logger_.error("what was kept of sandboxes cannot be read",
+                  {{"error", known.error().message()}});
+    return;
+  }
+  is_all_known_ = history_.unreadable() == 0;
+  std::int64_t cut_short = 0;
+  for (SandboxHistory::Known& each : *known) {
+    const bool has_ended = each.record.outcome.has_value();
+    Returning how{.sandbox = nullptr,
+                  .disk = each.record.disk,
+                  .secrets = each.record.secrets,
+                  .ends_at = Sandbox::Time(each.record.ends_at),
+                  .paused_since = {},
+                  .left = each.record.left};
+    if (each.record.paused_since) how.paused_since = Sandbox::Time(*each.record.paused_since);
+    const Found sandbox = Sandbox::of_record(std::move(each));
+    std::uint64_t& last = last_numbers_[sandbox->owner()];
+    last = std::max(last, sandbox->number());
+    sandboxes_.push_back(sandbox);
+    if (has_ended) continue;
+    note_ends_of_processes(*sandbox);
+    how.sandbox = sandbox;
+    const auto now = std::chrono::system_clock::now();
+    auto end = end_meanwhile(how, now);
+    if (how.disk.empty()) end = Sandbox::End{outcome_of_a_server_that_ended(), now};
+    if (end) {
+      ++cut_short;
+      note_end_of_record(*sandbox, std::move(*end));
+    } else {
+      returning_.push_back(std::move(how));
+    }
+  }
+  if (cut_short > 0) {
+    logger_.warning("sandboxes of a server that ended before them are known as ended",
+                    {{"sandboxes", cut_short}});
+  }
+}
+
+// A server that was killed has noted no ends.
+void Sandboxes::note_ends_of_processes(const Sandbox& sandbox) {
+  const auto pids = history_.processes_without_end(sandbox.id());
+  if (!pids) return;
+  for (const std::int64_t pid : *pids) {
+    history_.note(sandbox.owner(), sandbox.id(), SandboxEventKind::process_ended, nullptr,
+                  [&](json::Writer& writer) {
+                    writer.key("pid").integer(pid).key("outcome");
+                    write_outcome(writer, outcome_of_a_server_that_ended(), sandbox_limits);
+                  });
+  }
+}
+
+void Sandboxes::note_end_of_record(Sandbox& sandbox, Sandbox::End end) {
+  sandbox.end_ = std::move(end);
+  history_.keep(sandbox.known());
+  note_end(sandbox, sandbox.end_->outcome);
+}
+
+// Its clocks went on while no server was there; they stand while it is paused, but for the one
+// that says how long it is kept so. Returns how it ended meanwhile; std::nullopt: it did not.
+std::optional<Sandbox::End> Sandboxes::end_meanwhile(Returning& how, Sandbox::Time now) const {
+  Sandbox& sandbox = *how.sandbox;
+  const auto lived_at = [&sandbox](Sandbox::Time at) {
+    return between(sandbox.created_, at) - sandbox.pauses_before_;
+  };
+  if (!how.paused_since && now >= how.ends_at) {
+    const std::chrono::milliseconds lived = lived_at(how.ends_at);
+    const bool may_pause = lived + min_lifetime < options_.max_lifetime;
+    if (!sandbox.request_.pauses_at_its_end || !may_pause) {
+      return Sandbox::End{outcome_of_lifetime(lived), how.ends_at};
+    }
+    how.paused_since = how.ends_at;
+    how.left = std::chrono::milliseconds(0);
+    how.ends_at += options_.max_paused;
+  }
+  if (how.paused_since && now >= how.ends_at) {
+    return Sandbox::End{outcome_of_a_long_pause(), how.ends_at};
+  }
+  sandbox.lived_before_ = lived_at(how.paused_since.value_or(now));
+  if (how.paused_since) sandbox.pauses_before_ += between(*how.paused_since, now);
+  if (sandbox.lived_before_ + min_lifetime < options_.max_lifetime) return std::nullopt;
+  return Sandbox::End{outcome_of_lifetime(sandbox.lived_before_), now};
+}
+
+void Sandboxes::bring_back(const std::vector<asio::any_io_executor>& executors) {
+  const std::size_t known = returning_.size();
+  std::set<std::string, std::less<>> disks;
+  for (const Returning& how : returning_) disks.insert(how.disk);
+  if (options_.disks != nullptr && options_.disks->are_kept() && is_all_known_) {
+    options_.disks->give_up_others(disks);
+  }
+  std::vector<std::future<void>> all;
+  if (known > 0) {
+    for (const auto& executor : executors) {
+      for (int i = 0; i < jails_at_a_time; ++i) {
+        all.push_back(asio::co_spawn(executor, bring_some_back(), asio::use_future));
+      }
+    }
+  }
+  for (auto& each : all) each.get();
+  if (known == 0) return;
+  const std::lock_guard lock(mutex_);
+  begin_sampling();
+  const auto living = std::count_if(sandboxes_.begin(), sandboxes_.end(),
+                                    [](const Found& sandbox) { return !sandbox->end(); });
+  logger_.info("sandboxes of an earlier server are brought back",
+               {{"sandboxes", std::int64_t{living}},
+                {"not_restarted", static_cast<std::int64_t>(known) - std::int64_t{living}}});
+}
+
+asio::awaitable<void> Sandboxes::bring_some_back() {
+  for (;;) {
+    Returning next;
+    {
+      const std::lock_guard lock(mutex_);
+      if (returning_.empty()) co_return;
+      next = std::move(returning_.front());
+      returning_.pop_front();
+    }
+    co_await bring_one_back(std::move(next));
+  }
+}
+
+asio::awaitable<void> Sandboxes::bring_one_back(Returning how) {
+  const Found sandbox = how.sandbox;
+  if (options_.disks == nullptr || !options_.disks->are_kept()) {
+    leave_for_later(*sandbox, "SANDBOX_DISK_PATH is not set");
+    co_return;
+  }
+  auto disk = options_.disks->take(how.disk, std::uint64_t{sandbox->request_.disk_mb} << 20);
+  if (!disk) {
+    logger_.error("the directory of a sandbox cannot be used",
+                  {{"sandbox_id", sandbox->id()}, {"error", disk.error().message()}});
+    leave_for_later(*sandbox, "its directory is not in SANDBOX_DISK_PATH");
+    co_return;
+  }
+  sandbox->disk_ = std::move(*disk);
+  const Principal owner{.tenant = sandbox->owner()};
+  if (const auto refusal = mount_volumes(owner, *sandbox, sandbox->request_)) {
+    leave_for_later(*sandbox, refusal->detail);
+    co_return;
+  }
+  const std::vector<std::string> lost = take_rules_that_are_not_allowed(*sandbox);
+  auto living = co_await launch(sandbox, sandbox->request_);
+  if (!living) {
+    release_volumes(*sandbox);
+    logger_.error("a sandbox could not be brought back",
+                  {{"sandbox_id", sandbox->id()}, {"error", living.error().message()}});
+    leave_for_later(*sandbox, why_not_made(living.error()));
+    co_return;
+  }
+  {
+    const std::lock_guard lock(mutex_);
+    sandbox->enforcement_ = runner_.state().enforcement;
+    sandbox->living_ = std::move(*living);
+    sandbox->watch_bounds_ = watch_bounds_.of_a_sandbox(sandbox->owner_);
+    watch_disks(*sandbox);
+  }
+  history_.note(sandbox->owner(), sandbox->id(), SandboxEventKind::restarted, nullptr,
+                [&](json::Writer& writer) {
+                  write_texts(writer, "lost_secrets", how.secrets);
+                  write_texts(writer, "lost_network", lost);
+                });
+  if (how.paused_since) {
+    const auto paused = co_await sandbox->living_->pause();
+    if (paused) sandbox->living_->go_on_with_pause(*how.paused_since, how.ends_at, how.left);
+  } else {
+    sandbox->living_->set_lifetime(between(std::chrono::system_clock::now(), how.ends_at));
+  }
+  keep_living(*sandbox);
+}
+
+// The operator may allow less than before.
+std::vector<std::string> Sandboxes::take_rules_that_are_not_allowed(Sandbox& sandbox) const {
+  std::vector<std::string> allowed;
+  std::vector<std::string> lost;
+  for (const std::string& rule : sandbox.request_.network.network.rules) {
+    const bool is_allowed = std::any_of(
+        options_.network.begin(), options_.network.end(),
+        [&](const std::string& ceiling) { return jail::egress_rule_covers(ceiling, rule); });
+    (is_allowed ? allowed : lost).push_back(rule);
+  }
+  sandbox.request_.network.network.rules = std::move(allowed);
+  return lost;
+}
+
+// Its record still says that it lives, and its directory stays.
+void Sandboxes::leave_for_later(Sandbox& sandbox, const std::string& why) {
+  const std::lock_guard lock(mutex_);
+  sandbox.comes_back_ = true;
+  {
+    const std::lock_guard of_it(sandbox.mutex_);
+    sandbox.end_ = Sandbox::End{outcome_of_no_return(why), std::chrono::system_clock::now()};
+  }
+  note_end(sandbox, sandbox.end_->outcome);
+}
+
+bool Sandboxes::comes_back(const Sandbox& sandbox, LivingSandbox::Cause cause) const {
+  return cause == LivingSandbox::Cause::stopping && sandbox.disk_ != nullptr &&
+         options_.disks->are_kept();
+}
+
+// For one that has ended in this server and would come back with the next one.
+void Sandboxes::end_for_good(Sandbox& sandbox, Outcome outcome) {
+  give_up_disk(sandbox);
+  sandbox.comes_back_ = false;
+  const std::lock_guard lock(sandbox.mutex_);
+  sandbox.end_->outcome = std::move(outcome);
+}
+
+void Sandboxes::keep_living(Sandbox& sandbox) {
+  const std::lock_guard lock(mutex_);
+  if (!sandbox.end()) history_.keep(sandbox.known());
+}
+
+}  // namespace runtime
