@@ -1,5 +1,6 @@
 #include "server/cli/sandbox/process_events.h"
 
+#include <csignal>
 #include <utility>
 
 #include "runtime/json/base64.h"
@@ -59,6 +60,7 @@ int exit_code_of(const json::Value& process) {
   const std::string outcome = json::text_member(json::member(process, "outcome"), "code");
   if (outcome == "wall_time") return exit_timeout;
   if (outcome == "out_of_memory") return exit_out_of_memory;
+  if (outcome == "cancelled") return exit_signal_base + SIGTERM;
   const json::Value* const exit_code = json::member(process, "exit_code");
   if (exit_code != nullptr && exit_code->as_integer() != nullptr) {
     return static_cast<int>(*exit_code->as_integer() & 0xFF);
