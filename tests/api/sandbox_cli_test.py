@@ -104,9 +104,25 @@ class Life(Command):
 
     def test_what_the_server_refuses_is_one_line(self):
         self.make("--name", "taken")
-        self.assertIn("taken", self.one_line("create", "--name", "taken"))
-        self.assertIn("template", self.one_line("create", "--template", "no-such-template"))
-        self.assertIn("name", self.one_line("create", "--name", "No!"))
+        self.assertIn("--name: taken is the name of", self.one_line("create", "--name", "taken"))
+        self.assertIn("--template: the server expects", self.one_line("create", "--template", "no-such-template"))
+        self.assertIn("--name: the server expects", self.one_line("create", "--name", "No!"))
+        self.assertIn("--memory: the server expects an integer 32 .. ", self.one_line("create", "--memory", "4g"))
+        self.assertIn("--allow: the operator allows no egress", self.one_line("create", "--allow", "example.org:443"))
+        self.assertIn("--workdir: the server expects an absolute path", self.one_line("exec", "--workdir", "src", "taken", "--", "true", status=125))
+        self.assertIn("the time: the server expects", self.one_line("renew", "taken", "86401"))
+        self.exec("taken", "mkdir", "-p", "src/a")
+        self.assertIn("-r removes it with what is in it", self.one_line("rm", "taken", "src"))
+        self.good("pause", "taken")
+        self.make("--name", "asleep", "--no-auto-resume")
+        self.good("pause", "asleep")
+        self.assertIn("was created with --no-auto-resume", self.one_line("exec", "asleep", "--", "true", status=125))
+
+    def test_what_needs_too_much_memory_names_the_option(self):
+        box = self.make("--memory", "64")
+        status, _, error = self.exec(box, "python3", "-c", "a = bytearray(200_000_000)")
+        self.assertEqual(137, status, error)
+        self.assertIn("; raise --memory of sandbox create, up to ", error)
 
     def test_an_ended_one_says_why(self):
         sandbox = self.make("--timeout", "1")

@@ -6,6 +6,7 @@
 #include "runtime/json/base64.h"
 #include "runtime/json/members.h"
 #include "server/cli/exit_codes.h"
+#include "server/cli/sandbox/field_words.h"
 
 namespace server::client {
 
@@ -73,12 +74,7 @@ std::string fate_of(const json::Value& process) {
   const json::Value* const exit_code = json::member(process, "exit_code");
   if (exit_code != nullptr && exit_code->as_integer() != nullptr) return {};
   const json::Value* const outcome = json::member(process, "outcome");
-  std::string remedy = json::text_member(outcome, "remedy");
-  // The server knows the field, whoever reads this the option.
-  constexpr std::string_view field = "timeout_seconds";
-  if (const std::size_t at = remedy.find(field); at != remedy.npos) {
-    remedy.replace(at, field.size(), "--timeout");
-  }
+  const std::string remedy = remedy_in_options(json::text_member(outcome, "remedy"));
   return json::text_member(outcome, "cause") + (remedy.empty() ? "" : "; " + remedy);
 }
 
