@@ -365,6 +365,11 @@ void LivingProcess::cancel() {
   kill();
 }
 
+bool LivingProcess::is_cancelled() const {
+  const std::lock_guard lock(mutex_);
+  return is_cancelled_;
+}
+
 void LivingProcess::kill() {
   const std::lock_guard lock(mutex_);
   if (!process_) return;

@@ -135,6 +135,7 @@ class LivingProcess : public std::enable_shared_from_this<LivingProcess> {
   void kill();
   // The same for a caller who no longer waits for the end: the process is reported as cancelled.
   void cancel();
+  bool is_cancelled() const;  // cancel() was called
   // For a process that has ended: descendants that print to its pipes find no reader any more.
   void close_output();
 

@@ -422,6 +422,11 @@ std::optional<LivingSandbox::Ending> LivingSandbox::ending() const {
   return ended_;
 }
 
+std::optional<LivingSandbox::Cause> LivingSandbox::cause_of_end() const {
+  const std::lock_guard lock(mutex_);
+  return ending_;
+}
+
 asio::awaitable<void> LivingSandbox::wait_for_end(Bell::Time deadline) const {
   co_await for_its_end_.wait(mutex_, deadline, [this] { return ended_.has_value(); });
 }

@@ -198,6 +198,8 @@ class LivingSandbox : public std::enable_shared_from_this<LivingSandbox> {
   // The same, but waits until no process runs any more whose end somebody waits for.
   void end_when_unattended(Cause cause);
   std::optional<Ending> ending() const;  // nullopt: it lives
+  // Why it is ending or has ended; nullopt: it lives, or its jail ended by itself.
+  std::optional<Cause> cause_of_end() const;
   // Returns whether all of its files are still there: they go before its end is known.
   bool is_whole() const;
   // Returns whether its processes may still be there.

@@ -84,7 +84,7 @@ Complaint check_destination(const std::string& rule, const RequestRules& rules) 
   for (const std::string& ceiling : rules.network) {
     allowed += (allowed.empty() ? "" : ", ") + ceiling;
   }
-  return "beyond what the operator allows, which is " + allowed;
+  return rule + " is beyond what the operator allows, which is " + allowed;
 }
 
 Refusal refuse_request(std::string complaint) {

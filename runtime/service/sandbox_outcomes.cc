@@ -32,10 +32,31 @@ double megabytes(std::uint64_t bytes) {
   return std::round(static_cast<double>(bytes) / (1u << 20) * 100) / 100;
 }
 
+// What ended a process that its sandbox took along.
+Outcome of_a_sandbox_that_ended(LivingSandbox::Cause cause, const Outcome& of_the_sandbox) {
+  using Cause = LivingSandbox::Cause;
+  switch (cause) {
+    case Cause::deleted:
+      return plain("cancelled", "the sandbox was deleted");
+    case Cause::lifetime:
+      return plain("cancelled", "the sandbox's time was over");
+    default:
+      return plain("cancelled", "the sandbox ended: " + of_the_sandbox.cause);
+  }
+}
+
 }  // namespace
 
 Outcome Sandboxes::outcome_of_process(const Sandbox& sandbox, const LivingProcess& process,
                                       const jail::ExitReport& report) const {
+  const bool is_stopped =
+      report.ended == jail::Ended::cancelled || report.ended == jail::Ended::killed;
+  if (is_stopped && !process.is_cancelled()) {
+    LivingSandbox::Ending ending;
+    const auto cause = sandbox.living()->cause_of_end();
+    ending.cause = cause.value_or(LivingSandbox::Cause::jail);
+    if (cause) return of_a_sandbox_that_ended(*cause, outcome_of(sandbox, ending));
+  }
   RunRequest limits;
   limits.timeout = process.command().timeout.value_or(options_.max_lifetime);
   limits.memory_limit_mb = sandbox.request().memory_mb;

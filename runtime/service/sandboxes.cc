@@ -9,6 +9,8 @@
 #include <charconv>
 #include <utility>
 
+#include "runtime/json/utc_text.h"
+#include "runtime/json/writer.h"
 #include "runtime/observe/uuid.h"
 #include "runtime/sandbox/jail_handle.h"
 #include "runtime/sandbox/language.h"
@@ -43,6 +45,24 @@ bool is_of_the_program(const jail::Error& error) {
 // A volume is to be where an operator's jail file has something.
 bool is_place_of_a_volume(const jail::Error& error) {
   return error.kind == jail::ErrorKind::refused && error.doing.starts_with("volumes[");
+}
+
+// What a caller named is repeated up to this length.
+constexpr std::size_t max_repeated_bytes = 80;
+
+Refusal no_such_sandbox(std::string_view id_or_name) {
+  std::string detail = "no such sandbox";
+  if (!id_or_name.empty()) {
+    detail += ": " + std::string(json::utf8_prefix(id_or_name, max_repeated_bytes));
+  }
+  return {.code = RefusalCode::no_such_sandbox, .detail = std::move(detail)};
+}
+
+// "2026-11-21 20:16:00 UTC"
+std::string moment_text(Sandbox::Time time) {
+  std::string text = json::utc_text(time).substr(0, 19);
+  text[10] = ' ';
+  return text + " UTC";
 }
 
 bool is_one_of(Sandbox::State state, const std::vector<Sandbox::State>& wanted) {
@@ -250,13 +270,16 @@ bool Sandboxes::sees(const Principal& principal, const Sandbox& sandbox) {
 Sandboxes::Or<Sandboxes::Found> Sandboxes::find(const Principal& principal,
                                                 std::string_view id_or_name) const {
   const std::lock_guard lock(mutex_);
+  Found latest_ended;
   for (const Found& sandbox : sandboxes_) {
     if (!sees(principal, *sandbox)) continue;
     if (sandbox->id() == id_or_name) return sandbox;
-    const bool is_named = sandbox->request().name == id_or_name && !id_or_name.empty();
-    if (is_named && !sandbox->end()) return sandbox;
+    if (sandbox->request().name != id_or_name || id_or_name.empty()) continue;
+    if (!sandbox->end()) return sandbox;
+    latest_ended = sandbox;
   }
-  return Refusal{.code = RefusalCode::no_such_sandbox, .detail = "no such sandbox"};
+  if (latest_ended != nullptr) return latest_ended;
+  return no_such_sandbox(id_or_name);
 }
 
 Sandboxes::Or<Sandboxes::Found> Sandboxes::find_living(const Principal& principal,
@@ -269,8 +292,10 @@ Sandboxes::Or<Sandboxes::Found> Sandboxes::find_living(const Principal& principa
 
 Refusal Sandboxes::ended_refusal(const Sandbox& sandbox) {
   const auto end = sandbox.end();
-  return {.code = RefusalCode::sandbox_ended,
-          .detail = "the sandbox has ended" + (end ? ": " + end->outcome.cause : std::string())};
+  const std::string& name = sandbox.request().name;
+  std::string detail = "sandbox " + (name.empty() ? sandbox.id() : name);
+  detail += end ? " ended at " + moment_text(end->at) + ": " + end->outcome.cause : " has ended";
+  return {.code = RefusalCode::sandbox_ended, .detail = std::move(detail)};
 }
 
 Sandboxes::Or<Sandboxes::Found> Sandboxes::find_by_token(std::string_view id_or_name,

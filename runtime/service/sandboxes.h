@@ -170,8 +170,8 @@ class Sandboxes {
   // Runs on the awaiting executor, to which the sandbox then belongs.
   boost::asio::awaitable<Or<Found>> create(Caller caller, SandboxRequest request);
 
-  // Finds a sandbox by id or, while it lives, by name; not_found where there is none, or it belongs
-  // to another owner.
+  // Finds a sandbox by id or by name: of those of one name the one that lives, else the one that
+  // was created last. not_found where there is none, or it belongs to another owner.
   Or<Found> find(const Principal& principal, std::string_view id_or_name) const;
   // The same, but it must live: otherwise a conflict that says how it ended.
   Or<Found> find_living(const Principal& principal, std::string_view id_or_name) const;

@@ -16,7 +16,6 @@
 #include "server/api/query.h"
 #include "server/cli/exec_report.h"
 #include "server/cli/exit_codes.h"
-#include "server/cli/option_words.h"
 #include "server/cli/sandbox/followed_events.h"
 #include "server/cli/sandbox/json_text.h"
 #include "server/cli/sandbox/passed_signal.h"
@@ -91,8 +90,7 @@ class RemoteProgram {
   int run(const std::string& request) {
     constexpr client::LastEvent last = {.type = "complete",
                                         .missing = "the server ended before the program did",
-                                        .refused = exit_own_failure,
-                                        .in_words = in_options_for_server};
+                                        .refused = exit_own_failure};
     const int failed = client::follow(
         client_, {.method = "POST", .path = "/execute", .body = request}, last,
         [this](const client::FollowedEvent& event) { return take(event); },

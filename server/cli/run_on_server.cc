@@ -12,7 +12,6 @@
 #include "runtime/service/old_answers.h"
 #include "server/cli/exec_on_server.h"
 #include "server/cli/exit_codes.h"
-#include "server/cli/option_words.h"
 #include "server/cli/plain_text.h"
 #include "server/cli/progress_text.h"
 #include "server/cli/sandbox/followed_events.h"
@@ -70,8 +69,7 @@ class RemoteTask {
   int follow(const std::string& request, TaskTrace& trace) {
     constexpr client::LastEvent last = {.type = "complete",
                                         .missing = "the server ended before the task did",
-                                        .refused = exit_own_failure,
-                                        .in_words = in_options_for_server};
+                                        .refused = exit_own_failure};
     const int failed =
         client::follow(client_, {.method = "POST", .path = "/execute", .body = request}, last,
                        [&](const client::FollowedEvent& event) { return take(event, trace); });

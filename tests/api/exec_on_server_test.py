@@ -95,6 +95,9 @@ class Same(OnServer):
         status, out, error = self.there("--allow", "a.example.test:443", "-c", code)
         self.assertEqual((0, "no\n"), (status, out), error)
         self.assertIn("agent-sandbox: network: other.example.test:443: not allowed by --allow\n", error)
+        status, out, error = self.there("--allow", "pypi.org:443", "-c", "pass")
+        self.assertEqual((125, ""), (status, out))
+        self.assertIn("agent-sandbox: --allow: pypi.org:443 is beyond what the operator allows, which is ", error)
 
     def test_json_is_what_the_server_answers(self):
         for code in ("print('ü')", "raise SystemExit(3)"):

@@ -99,7 +99,7 @@ class Show(JobsCommand):
         job = self.job("while True: pass", timeout_seconds=0.2)
         text = self.good("jobs", "show", job)
         self.assertIn("status: timeout\n", text)
-        self.assertRegex(text, r"(?m)^remedy: raise timeout_seconds")
+        self.assertRegex(text, r"(?m)^remedy: raise --timeout, up to ")
 
     def test_one_that_runs(self):
         job = self.begin("import time; time.sleep(60)")
@@ -198,8 +198,16 @@ class Logs(JobsCommand):
 
     def test_what_is_not_there(self):
         self.assertIn("job", self.one_line("logs", uuid.uuid4()))
-        for word in ("no-such-sandbox", "0123456", "01"):
+        for word in ("no-such-sandbox", "0123456"):
             self.assertEqual(f"agent-sandbox: no such job or sandbox: {word}\n", self.one_line("logs", word))
+
+    def test_the_beginning_of_an_id_that_is_too_short(self):
+        hint = ". Hint: an id may be cut to its first 6 characters, not to fewer\n"
+        self.assertEqual(f"agent-sandbox: no such job or sandbox: 6d26{hint}", self.one_line("logs", "6d26"))
+        for words in (("jobs", "show"), ("jobs", "cancel")):
+            self.assertEqual(f"agent-sandbox: no such job: 6d26{hint}", self.one_line(*words, "6d26"))
+            self.assertEqual("agent-sandbox: no such job: 6d26ab\n", self.one_line(*words, "6d26ab"))
+            self.assertEqual("agent-sandbox: no such job: box\n", self.one_line(*words, "box"))
 
     def test_the_server_ends(self):
         server = live_server.LiveServer(environment={"JOBS_PATH": ":memory:"})

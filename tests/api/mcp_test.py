@@ -162,9 +162,9 @@ class Named(McpTest):
         self.assertIn("environment:", self.refused("createSandbox", environment="nothing-like-it"))
         self.assertIn("\"template\"", self.refused("createSandbox", template="none"))
         for tool in ("getSandbox", "deleteSandbox"):
-            self.assertEqual("no such sandbox", self.refused(tool, name="none-of-it"))
+            self.assertEqual("no such sandbox: none-of-it", self.refused(tool, name="none-of-it"))
             self.assertIn("name", self.refused(tool))
-        self.assertEqual("no such sandbox", self.refused("sandboxExecutor", sandbox_name="none-of-it", tool_name="run_command",
+        self.assertEqual("no such sandbox: none-of-it", self.refused("sandboxExecutor", sandbox_name="none-of-it", tool_name="run_command",
                                                          arguments={"command": "true"}))
         self.assertIn("sandbox_name", self.refused("sandboxExecutor", tool_name="run_command"))
         for tool in ("none", "sandboxExecutor", "kill_sandbox", "execute_code"):
@@ -300,7 +300,7 @@ class Tools(McpTest):
         self.assertIn("code", self.refused("execute_code"))
         self.assertIn("timeout_seconds", self.refused("execute_code", code="1", timeout_seconds=-1))
         self.assertIn("\"cod\"", self.refused("execute_code", cod="1"))
-        self.assertEqual("no such sandbox", self.refused("run_command", sandbox="none", command="true"))
+        self.assertEqual("no such sandbox: none", self.refused("run_command", sandbox="none", command="true"))
         self.assertIn("sandbox", self.refused("run_command", command="true"))
         made = self.done("create_sandbox")["id"]
         self.addCleanup(self.call, "kill_sandbox", sandbox=made)

@@ -83,7 +83,7 @@ class Life(NamedTest):
         answer = self.client.send("DELETE", "/api/v1/sandbox/bytes")
         self.assertEqual((200, b'{"code":"0","data":"Sandbox bytes deleted successfully"}'), (answer.status, answer.body))
         answer = self.client.send("GET", "/api/v1/sandbox/bytes")
-        self.assertEqual((404, b'{"code":"500","error":"no such sandbox"}'), (answer.status, answer.body))
+        self.assertEqual((404, b'{"code":"500","error":"no such sandbox: bytes"}'), (answer.status, answer.body))
 
     def test_defaults(self):
         seen = self.made("plain")
@@ -163,9 +163,17 @@ class Life(NamedTest):
         seen = self.made("short")
         self.done(self.client.send("DELETE", "/api/v1/sandbox/short"))
         self.assertEqual("ended", self.shown(seen["id"])["status"])
-        self.refused(409, self.client.send("POST", f"/api/v1/sandbox/pause/{seen['id']}"), "has ended")
-        self.refused(409, self.client.post({"command": "true"}, f"/api/v1/terminal/sandbox/{seen['id']}"), "has ended")
-        self.refused(409, self.client.send("GET", f"/api/v1/logs/sandbox/{seen['id']}"), "has ended")
+        for name in (seen["id"], "short"):
+            self.refused(409, self.client.send("POST", f"/api/v1/sandbox/pause/{name}"), "sandbox short ended at")
+            self.refused(409, self.client.post({"command": "true"}, f"/api/v1/terminal/sandbox/{name}"), "sandbox short ended at")
+            self.refused(409, self.client.send("GET", f"/api/v1/logs/sandbox/{name}"), "sandbox short ended at")
+
+    def test_a_name_is_gone_with_its_sandbox(self):
+        seen = self.made("gone")
+        self.done(self.client.send("DELETE", "/api/v1/sandbox/gone"))
+        for method in ("GET", "DELETE"):
+            self.refused(404, self.client.send(method, "/api/v1/sandbox/gone"), "no such sandbox: gone")
+        self.assertEqual("ended", self.shown(seen["id"])["status"])
 
     def test_status_and_what_there_is_room_for(self):
         before = self.done(self.client.send("GET", "/api/v1/ratelimit"))

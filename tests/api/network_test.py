@@ -241,7 +241,7 @@ except socket.gaierror:
         self.assertEqual("ECONNREFUSED\nENETUNREACH\nENETUNREACH\nENETUNREACH\nno names\n", result["stdout"], result["stderr"])
 
     def test_requests_beyond_the_ceiling(self):
-        for allow, says in ((["evil.test:443"], r"network: allow\[0\]: beyond what the operator allows"), (["a.example.org:443", "a.example.org:80"], r"allow\[1\]"),
+        for allow, says in ((["evil.test:443"], r"network: allow\[0\]: evil.test:443 is beyond what the operator allows"), (["a.example.org:443", "a.example.org:80"], r"allow\[1\]"),
                             (["*.org:443"], "beyond"), (["0.0.0.0/0:443"], "beyond"), (["localhost"], r"allow\[0\]"), ([""], r"allow\[0\]"),
                             ([], "expected none or"), (["a.example.org:443"] * 65, "at most 64"), ([7], "expected none or")):
             with self.subTest(allow):

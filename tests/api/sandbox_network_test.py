@@ -179,7 +179,7 @@ class Network(Sites):
 
     def test_within_what_the_operator_allows(self):
         sandbox = self.make(network={"allow": self.to_site})
-        for network, says in (({"allow": [self.to_site[0], "evil.test:443"]}, "network: allow[1]: beyond what the operator allows"),
+        for network, says in (({"allow": [self.to_site[0], "evil.test:443"]}, "network: allow[1]: evil.test:443 is beyond what the operator allows"),
                               ({"allow": ["0.0.0.0/0:443"]}, "network: allow[0]"), ({"allow": []}, "network"), ("all", "network"),
                               ({"allow": ["a.example.org:443"] * 65}, "at most 64"), (None, "network")):
             with self.subTest(network):

@@ -71,6 +71,46 @@ class Making(SandboxTest):
         self.assertEqual(second.id, self.client.send("GET", "/v1/sandboxes/taken").json["id"])
         self.assertEqual("ended", first.now()["state"])
 
+    def test_a_name_stands_for_the_latest_that_ended_where_none_lives(self):
+        first = self.make(name="late")
+        first.delete()
+        second = self.make(name="late")
+        path = "/v1/sandboxes/late"
+        second.delete()
+        self.assertEqual(second.id, self.client.send("GET", path).json["id"])
+        events = self.client.send("GET", path + "/events").json["events"]
+        self.assertEqual(("created", "ended"), (events[0]["kind"], events[-1]["kind"]))
+        self.assertEqual(200, self.client.send("GET", path + "/logs").status)
+        refused = self.client.post({"command": "true"}, path + "/processes")
+        self.assert_problem(409, "sandbox_ended", refused)
+        self.assertRegex(refused.json["detail"], r"\Asandbox late ended at \d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC: it was deleted\Z")
+        for kept in (second, first):
+            self.assertEqual(kept.id, self.client.send("GET", path).json["id"])
+            self.assertEqual(204, self.client.send("DELETE", path).status)
+        self.assert_problem(404, "no_such_sandbox", self.client.send("GET", path), "no such sandbox: late")
+
+    def test_what_is_not_there_is_named(self):
+        for name, shown in ((NO_SANDBOX, NO_SANDBOX), ("x" * 200, "x" * 80)):
+            answer = self.client.send("GET", f"/v1/sandboxes/{name}")
+            self.assert_problem(404, "no_such_sandbox", answer)
+            self.assertEqual(f"no such sandbox: {shown}", answer.json["detail"])
+
+    def test_a_process_says_that_its_sandbox_took_it_along(self):
+        for cause, end in (("the sandbox was deleted", lambda sandbox: sandbox.delete()),
+                           ("the sandbox's time was over", lambda sandbox: sandbox.change(timeout_seconds=1))):
+            with self.subTest(cause):
+                sandbox = self.make()
+                stream = Stream(self.server.port, "POST", f"{sandbox.path}/processes", {"command": "echo ready; exec sleep 50"}, NDJSON)
+                self.addCleanup(stream.close)
+                events = iter(stream)
+                while next(events)["type"] != "stdout":
+                    pass
+                end(sandbox)
+                last = list(events)[-1]
+                self.assertEqual(("exit", "cancelled", cause), (last["type"], last["data"]["outcome"]["code"], last["data"]["outcome"]["cause"]))
+                ended = [event for event in self.client.send("GET", sandbox.path + "/events").json["events"] if event["kind"] == "process_ended"]
+                self.assertEqual(cause, ended[0]["detail"]["outcome"]["cause"])
+
     def test_what_is_refused(self):
         for fragment, fields in (
                 ("nonsense", {"nonsense": 1}), ("template", {"template": "nothing"}), ("template", {"template": None}),
@@ -350,6 +390,13 @@ class TwoKeys(SandboxTest):
         first, second = (self.make(self.client_with(key), name="same") for key in ("first-key", "second-key"))
         for sandbox in (first, second):
             self.assertEqual(sandbox.id, sandbox.client.send("GET", "/v1/sandboxes/same").json["id"])
+        first.delete()
+        self.assertEqual("ended", first.client.send("GET", "/v1/sandboxes/same").json["state"])
+        self.assertEqual("running", second.client.send("GET", "/v1/sandboxes/same").json["state"])
+        alone = self.make(self.client_with("first-key"), name="alone")
+        alone.delete()
+        answer = second.client.post({"command": "true"}, "/v1/sandboxes/alone/processes")
+        self.assert_problem(404, "no_such_sandbox", answer, "no such sandbox: alone")
 
 
 class ServerEnds(SandboxTest):

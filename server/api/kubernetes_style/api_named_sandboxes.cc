@@ -63,8 +63,19 @@ awaitable<Response> list_named(runtime::Services services, Call call) {
   co_return enveloped(std::move(writer));
 }
 
+// As a name of Kubernetes, a name stands for a sandbox that lives; an id for one that has ended,
+// too.
+Sandboxes::Or<Sandboxes::Found> find_named(const runtime::Services& services, const Call& call) {
+  const auto name = call.parameter("id");
+  auto found = services.sandboxes->find(call.principal, name);
+  const auto* const sandbox = std::get_if<Sandboxes::Found>(&found);
+  if (sandbox == nullptr || (*sandbox)->id() == name || !(*sandbox)->end()) return found;
+  return Refusal{.code = RefusalCode::no_such_sandbox,
+                 .detail = "no such sandbox: " + (*sandbox)->request().name};
+}
+
 awaitable<Response> show_named(runtime::Services services, Call call) {
-  const auto found = services.sandboxes->find(call.principal, call.parameter("id"));
+  const auto found = find_named(services, call);
   if (const auto* refusal = std::get_if<Refusal>(&found)) co_return problem(*refusal);
   Writer writer;
   write_named_sandbox(writer, *services.sandboxes, *std::get<Sandboxes::Found>(found));
@@ -72,7 +83,7 @@ awaitable<Response> show_named(runtime::Services services, Call call) {
 }
 
 awaitable<Response> delete_named(runtime::Services services, Call call) {
-  const auto found = services.sandboxes->find(call.principal, call.parameter("id"));
+  const auto found = find_named(services, call);
   if (const auto* refusal = std::get_if<Refusal>(&found)) co_return problem(*refusal);
   const auto sandbox = std::get<Sandboxes::Found>(found);
   co_await services.sandboxes->remove(caller_of(call), sandbox);

@@ -17,6 +17,11 @@ jail::Error unreadable() {
   return {jail::ErrorKind::closed, "the server's answer is not what was asked for", 0, {}};
 }
 
+bool looks_like_id(std::string_view word) {
+  constexpr std::string_view characters = "0123456789abcdef-";
+  return !word.empty() && word.find_first_not_of(characters) == word.npos && word.front() != '-';
+}
+
 jail::Error has_several(const std::string& word, const std::vector<std::string>& ids) {
   return {jail::ErrorKind::refused,
           "the ids of several jobs begin with " + word + ": " + ids[0] + " and " + ids[1], 0,
@@ -26,9 +31,15 @@ jail::Error has_several(const std::string& word, const std::vector<std::string>&
 }  // namespace
 
 bool may_begin_id(std::string_view word) {
-  constexpr std::string_view characters = "0123456789abcdef-";
-  return word.size() >= fewest_characters && word.find_first_not_of(characters) == word.npos &&
-         word.front() != '-' && !runtime::is_uuid(word);
+  return word.size() >= fewest_characters && looks_like_id(word) && !runtime::is_uuid(word);
+}
+
+jail::Error with_fewest_characters(jail::Error refusal, std::string_view word) {
+  if (word.size() < fewest_characters && looks_like_id(word)) {
+    refusal.hint = "an id may be cut to its first " + std::to_string(fewest_characters) +
+                   " characters, not to fewer";
+  }
+  return refusal;
 }
 
 jail::Result<std::string> whole_job_id(ServerClient& client, const std::string& word) {

@@ -20,4 +20,8 @@ bool may_begin_id(std::string_view word);
 // those of the client.
 jail::Result<std::string> whole_job_id(ServerClient& client, const std::string& word);
 
+// Adds to a refusal of a job named `word` that an id has more characters, where `word` looks like
+// the beginning of one.
+jail::Error with_fewest_characters(jail::Error refusal, std::string_view word);
+
 }  // namespace server::client

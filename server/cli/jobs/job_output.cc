@@ -63,8 +63,7 @@ class JobOutput {
   int follow() {
     constexpr LastEvent last = {.type = "complete",
                                 .missing = "the server ended before the job did",
-                                .refused = exit_refused,
-                                .in_words = nullptr};
+                                .refused = exit_refused};
     return client::follow(client_, {.path = job_path(options_.id)}, last,
                           [this](const FollowedEvent& event) { return take(event); });
   }
@@ -209,7 +208,9 @@ int show_output(ServerClient& client, const OutputOptions& options) {
                            {.id = *id, .tail = options.tail, .follow = options.follow});
   }
   if (!sandbox) return refused(client, sandbox.error());
-  return server::fail(exit_refused, "no such job or sandbox: " + plain_line(options.id, 80));
+  const jail::Error nothing{
+      jail::ErrorKind::refused, "no such job or sandbox: " + plain_line(options.id, 80), 0, {}};
+  return refused(client, with_fewest_characters(nothing, options.id));
 }
 
 }  // namespace server::client

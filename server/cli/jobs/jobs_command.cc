@@ -52,7 +52,7 @@ int show_job(ServerClient& client, const ShowJobOptions& options) {
   const auto id = whole_job_id(client, options.id);
   if (!id) return refused(client, id.error());
   const auto answer = client.get(job_path(*id));
-  if (!answer) return refused(client, answer.error());
+  if (!answer) return refused(client, with_fewest_characters(answer.error(), options.id));
   if (options.format == Format::json) return print_json(client, *answer);
   const auto job = json::parse(*answer, "answer");
   return job ? print(client, job_text(*job)) : fail_unreadable();
@@ -65,7 +65,7 @@ int cancel_jobs(ServerClient& client, const CancelJobsOptions& options) {
     const auto whole = whole_job_id(client, id);
     const auto answer = whole ? client.ask({.method = "DELETE", .path = job_path(*whole)}) : whole;
     if (answer) continue;
-    exit_code = refused(client, answer.error());
+    exit_code = refused(client, with_fewest_characters(answer.error(), id));
     if (exit_code != exit_refused) break;
   }
   return exit_code;

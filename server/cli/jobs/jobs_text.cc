@@ -10,6 +10,7 @@
 #include "runtime/json/base64.h"
 #include "runtime/json/members.h"
 #include "server/cli/exec_files.h"
+#include "server/cli/sandbox/field_words.h"
 #include "server/cli/sandbox/json_text.h"
 #include "server/cli/sandbox/table.h"
 
@@ -72,7 +73,7 @@ std::string artifacts_text(const json::Value& result) {
 void add_program(Lines& lines, const json::Value& result) {
   if (const json::Value* const outcome = json::member(result, "outcome"); outcome != nullptr) {
     lines.add("cause", shown(*outcome, "cause"));
-    lines.add("remedy", shown(*outcome, "remedy"));
+    lines.add("remedy", remedy_in_options(shown(*outcome, "remedy")));
   }
   lines.add("exit status", shown(result, "exit_code"));
   lines.add("template", shown(result, "template"));

@@ -91,11 +91,7 @@ int follow(ServerClient& client, ServerRequest request, const LastEvent& last,
   if (reader.exit_code() != 0) return reader.exit_code();
   if (reader.has_ended()) return 0;
   const auto answer = client.finish(*call);
-  if (!answer) {
-    jail::Error error = answer.error();
-    if (last.in_words != nullptr) error.doing = last.in_words(error.doing);
-    return fail(error, client.signals(), last.refused);
-  }
+  if (!answer) return fail(answer.error(), client.signals(), last.refused);
   return server::fail(exit_own_failure, std::string(last.missing));
 }
 

@@ -26,8 +26,6 @@ struct LastEvent {
   std::string_view type = "end";
   std::string_view missing = "the server ended before the sandbox did";
   int refused = 1;  // the exit status where the server says no
-  // What is told of its reason; null: the reason.
-  std::string (*in_words)(const std::string& detail) = nullptr;
 };
 
 // Asks `request` and hands over each event but heartbeats up to the last one, behind which nothing

@@ -1,10 +1,12 @@
 #include "server/cli/sandbox/process_events.h"
 
+#include <csignal>
 #include <utility>
 
 #include "runtime/json/base64.h"
 #include "runtime/json/members.h"
 #include "server/cli/exit_codes.h"
+#include "server/cli/sandbox/field_words.h"
 
 namespace server::client {
 
@@ -59,6 +61,7 @@ int exit_code_of(const json::Value& process) {
   const std::string outcome = json::text_member(json::member(process, "outcome"), "code");
   if (outcome == "wall_time") return exit_timeout;
   if (outcome == "out_of_memory") return exit_out_of_memory;
+  if (outcome == "cancelled") return exit_signal_base + SIGTERM;
   const json::Value* const exit_code = json::member(process, "exit_code");
   if (exit_code != nullptr && exit_code->as_integer() != nullptr) {
     return static_cast<int>(*exit_code->as_integer() & 0xFF);
@@ -71,12 +74,7 @@ std::string fate_of(const json::Value& process) {
   const json::Value* const exit_code = json::member(process, "exit_code");
   if (exit_code != nullptr && exit_code->as_integer() != nullptr) return {};
   const json::Value* const outcome = json::member(process, "outcome");
-  std::string remedy = json::text_member(outcome, "remedy");
-  // The server knows the field, whoever reads this the option.
-  constexpr std::string_view field = "timeout_seconds";
-  if (const std::size_t at = remedy.find(field); at != remedy.npos) {
-    remedy.replace(at, field.size(), "--timeout");
-  }
+  const std::string remedy = remedy_in_options(json::text_member(outcome, "remedy"));
   return json::text_member(outcome, "cause") + (remedy.empty() ? "" : "; " + remedy);
 }
 

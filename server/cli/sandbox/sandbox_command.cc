@@ -126,6 +126,13 @@ int renew(ServerClient& client, const RenewOptions& options) {
   writer.begin_object().key("timeout_seconds").integer(options.seconds).end_object();
   const auto answer = client.ask(
       {.method = "PATCH", .path = sandbox_path(options.id), .body = std::move(writer).take()});
+  if (!answer) {
+    // Here the time is a word of its own, and no option.
+    constexpr std::string_view option = "--timeout: ";
+    jail::Error error = answer.error();
+    if (error.doing.starts_with(option)) error.doing.replace(0, option.size(), "the time: ");
+    return refused(client, error);
+  }
   return show(client, answer, Format::text, [](const json::Value& sandbox) {
     return "ends at " + shown(sandbox, "ends_at") + "\n";
   });

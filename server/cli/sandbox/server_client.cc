@@ -10,6 +10,7 @@
 #include "server/api/query.h"
 #include "server/cli/exit_codes.h"
 #include "server/cli/plain_text.h"
+#include "server/cli/sandbox/field_words.h"
 
 namespace server::client {
 namespace {
@@ -86,7 +87,7 @@ jail::Result<std::string> ServerClient::answer_of(const llm::PolledCall& call) c
 }
 
 jail::Error ServerClient::refusal_of(const llm::HttpReply& reply) const {
-  jail::Error error{jail::ErrorKind::refused, problem_of(reply).detail, 0, {}};
+  jail::Error error{jail::ErrorKind::refused, refusal_in_options(problem_of(reply).detail), 0, {}};
   if (error.doing.empty()) {
     error.doing = address_.shown() + " answered with status " + std::to_string(reply.status) +
                   ", which is no answer of agent-sandbox";

@@ -30,9 +30,9 @@ struct ServerRequest {
   std::string accept = "application/json";
 };
 
-// Errors of all calls: ErrorKind::refused with what the server says; ErrorKind::closed where there
-// is no answer, with the way out; timed_out where a signal came that is to end us, of which nothing
-// needs to be said. Not thread-safe.
+// Errors of all calls: ErrorKind::refused with what the server says, in words of options;
+// ErrorKind::closed where there is no answer, with the way out; timed_out where a signal came that
+// is to end us, of which nothing needs to be said. Not thread-safe.
 class ServerClient {
  public:
   // `signals` outlives it.

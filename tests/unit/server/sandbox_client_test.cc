@@ -184,6 +184,9 @@ TEST(ProcessExit, CodesAreThoseOfExec) {
   EXPECT_EQ(
       exit_code_for(R"({"exit_code":null,"signal":"SIGKILL","outcome":{"code":"out_of_memory"}})"),
       137);
+  EXPECT_EQ(
+      exit_code_for(R"({"exit_code":null,"signal":"SIGKILL","outcome":{"code":"cancelled"}})"),
+      143);
   EXPECT_EQ(exit_code_for(R"({"exit_code":null,"signal":"SIGSEGV","outcome":{"code":"signal"}})"),
             128 + SIGSEGV);
   EXPECT_EQ(exit_code_for(R"({"exit_code":null,"signal":null,"outcome":null})"), 125);
