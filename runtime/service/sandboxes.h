@@ -371,7 +371,6 @@ class Sandboxes {
   Outcome outcome_of(const Sandbox& sandbox, const LivingSandbox::Ending& ending) const;
   Outcome outcome_of_disk(const Sandbox& sandbox) const;
   static Outcome outcome_of_volume(const VolumeMounts::One& volume);
-  static Outcome outcome_of_a_server_that_ended();
   Outcome outcome_of_lifetime(std::chrono::milliseconds lived) const;
   static Outcome outcome_of_no_return(const std::string& why);
   static Outcome outcome_of_a_long_pause();
