@@ -113,11 +113,12 @@ struct Config {
   std::chrono::milliseconds sandbox_ports_timeout{60'000};
   // How long a paused sandbox is kept.
   std::chrono::milliseconds sandbox_max_paused{std::chrono::hours(24)};
-  // The directory for disks of sandboxes that are no memory; empty: there are none.
+  // The directory for sandboxes' disks that lie on the host's disk and not in memory; empty: no
+  // sandbox can have one.
   std::string sandbox_disk_path;
   // The largest of these disks that requests may ask for.
   std::uint32_t sandbox_max_disk_mb = 10'240;
-  // What they leave free of the host's disk.
+  // The space on the host's disk that these disks leave free.
   std::uint32_t sandbox_disk_reserve_mb = 1024;
   // How many volumes there may be, and the MB that all of them together may be made for.
   std::uint32_t sandbox_max_volumes = 100;

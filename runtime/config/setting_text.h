@@ -26,8 +26,8 @@ bool is_base_url(std::string_view text);
 // Accepts an absolute path, or SQLite's name for a database in memory.
 bool is_database_path(std::string_view text);
 
-// "off", "auto" or "FIRST:COUNT", with no id below 1000 and none beyond the last. False: it is none
-// of them, and `users` is as before.
+// Reads "off", "auto" or "FIRST:COUNT", where no id may be below 1000 or beyond the largest one.
+// Returns false where the text is something else; `users` is unchanged then.
 bool read_users(std::string_view text, JailUsers& users);
 
 }  // namespace runtime

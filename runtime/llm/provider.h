@@ -75,7 +75,8 @@ struct CallOptions {
   // How often the caller has asked before with a schema of this name. Used where answers were
   // recorded.
   std::size_t asked_before = 0;
-  // The task that the request is about, of which a prompt says more than that. Used there, too.
+  // The text of the task that the request is about; a prompt contains more than that. Used where
+  // answers were recorded, too.
   std::string task;
 };
 

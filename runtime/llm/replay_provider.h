@@ -19,10 +19,10 @@ namespace runtime::llm {
 // A cassette is a file of JSON objects, one a line:
 //   {"task": "...", "answers": ["...", ...], "roles": {"critic": ["...", ...]}}
 // The n-th time that a task's model is asked to solve it (CallOptions::asked_before) it answers
-// answers[n]; whoever else is asked by a schema of that name answers by `roles`; a critic for whom
-// nothing was recorded says so and that it is worth another try. An answer is a string or a JSON
-// object. Other fields are left to those who made it; several lines with the same task are played
-// one after the other.
+// answers[n]. Every other role, which the name of the request's schema tells, answers from `roles`;
+// a critic without a recorded answer says so and that it is worth another try. An answer is a
+// string or a JSON object. Other fields are left to those who made it; several lines with the same
+// task are played one after the other.
 class ReplayProvider final : public Provider {
  public:
   static constexpr std::string_view provider_name = "replay";

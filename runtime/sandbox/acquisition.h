@@ -21,7 +21,7 @@
 
 namespace runtime {
 
-// How the error ends of a run that waited for a jail of the template that it named, in vain.
+// The end of the error of a run that named a template and waited for one of its jails in vain.
 inline constexpr std::string_view no_jail_of_template =
     "no jail of its template became free in time";
 

@@ -1,4 +1,4 @@
-// Signals for a program that runs, from whoever has them to whoever runs it.
+// Passes signals from their sender to the code that runs the program.
 #pragma once
 
 #include <cstddef>
@@ -12,8 +12,8 @@ namespace runtime {
 // Thread-safe.
 class ProgramSignals {
  public:
-  // The program and its process group get it: at once, or when it has started. Nothing happens
-  // where it has ended, and to one that comes while very many wait.
+  // Sends a signal to the program and its process group: at once, or when the program has started.
+  // The signal is dropped where the program has ended, and where `max_waiting` wait already.
   void send(int number) {
     constexpr std::size_t max_waiting = 64;
     const std::lock_guard lock(mutex_);

@@ -354,7 +354,7 @@ class JailRunner final : public Runner {
     return wall * options_.cpu_percent / 100;
   }
 
-  // As for a request that brings nothing but a program.
+  // Returns the template's jails as a request with a program and no options would get them.
   jail::TemplateSpec template_spec(const Template& what, const Ground& ground) {
     RunRequest plain;
     plain.language = what.language;

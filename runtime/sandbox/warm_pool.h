@@ -39,7 +39,7 @@ class WarmPool : public std::enable_shared_from_this<WarmPool> {
   using Troubled = std::function<void(std::string_view name, std::string_view reason)>;
   // Dropping the ticket ends the wait.
   using Ticket = std::shared_ptr<std::function<void(jail::Result<Leased>)>>;
-  // Called where a caller has to wait, who keeps the ticket. Must not use the pool.
+  // Makes the ticket of a caller that has to wait. The caller keeps it. Must not use the pool.
   using MakeTicket = std::function<Ticket()>;
 
   WarmPool(const boost::asio::any_io_executor& executor, std::shared_ptr<const TimeSource> clock,

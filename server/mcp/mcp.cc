@@ -54,7 +54,8 @@ std::string text_in(const Object* object, std::string_view name) {
   return text == nullptr ? std::string() : *text;
 }
 
-// The id as it was sent; "null" where there is none that can be sent back.
+// Returns the id of a request as it was sent; "null" where it is missing, or neither a string nor
+// an integer.
 std::string id_text(const Value* id) {
   Writer writer;
   if (id != nullptr && id->as_string() != nullptr) {

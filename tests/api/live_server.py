@@ -231,8 +231,8 @@ def the_running_job(client):
 
 
 def begins_and_stays(word):
-    """A program that says "begun" and then is another one with `word` among its arguments: who sees those knows that it was said, and
-    that the program runs for the server too."""
+    """A program that says "begun" and then executes another one with `word` among its arguments. A test that sees that process knows
+    that "begun" was said, and that the program runs for the server too."""
     return ("import os\nprint('begun', flush=True)\n"
             f"os.execv('/usr/bin/python3', ['python3', '-c', 'import time; time.sleep(50)', {word!r}])")
 

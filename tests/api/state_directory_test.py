@@ -1,4 +1,4 @@
-"""Where what outlives a command is kept when root starts it, who then is another user."""
+"""The place of files that outlive a command which root starts and which then runs as another user."""
 import os
 import pathlib
 import pwd

@@ -51,7 +51,7 @@ class Frames {
   Frames();
 
   // `type` is one of the words below; `from` says how many descriptors come along and what stands
-  // in it. False where it is none of these.
+  // in it. Returns false where `type` is another letter.
   //   L launched  R ready  F failed  E ended  X whatever the input says
   bool send(char type, int socket, Choices& from);
   // Sends `count` descriptors, at most as many as a datagram takes.

@@ -87,7 +87,8 @@ with open('/workspace/found', 'w') as f: f.write(f'{seen > 0} {sorted(opened)}')
 TEST_F(LivingAttack, WhoeverIsStoppedBeforeItsProgramHoldsNobodyUp) {
   begin();
   Process stopper = attacker(python_process(stop_everybody));
-  // Copies of init, none of which counts as memory that a program could have filled.
+  // These processes are still copies of init, so their memory must not count as filled by a
+  // program.
   std::vector<Process> held;
   for (int i = 0; i < 8; ++i) held.push_back(spawn({.argv = {"/usr/bin/sleep", "30"}}));
   ProcessSpec brief{.argv = {"/usr/bin/sleep", "30"}};

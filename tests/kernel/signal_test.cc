@@ -166,7 +166,7 @@ except KeyboardInterrupt:
   EXPECT_EQ(heard_, "waits\n(0, 0)\n");
 }
 
-// Whatever moment it comes in, the program gets it or has it before: nothing else dies of it.
+// Whenever the signal comes, it ends the program, at once or as it starts, and no other process.
 TEST_F(Signalled, OneThatComesAtOnceIsTheProgramsEnd) {
   for (int round = 0; round < 20; ++round) {
     start_cold("import time; time.sleep(60)");

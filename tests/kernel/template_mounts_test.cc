@@ -132,7 +132,7 @@ said = [attempt(fcntl.flock, dev, fcntl.LOCK_EX | fcntl.LOCK_NB), attempt(fcntl.
   }
 }
 
-// What it could gain an execve decides, which gains nothing with no_new_privs.
+// Only an execve could give init a capability, and with no_new_privs no execve does.
 TEST_F(TemplateMounts, TheInitOfAJailHasNoCapabilityAndGainsNone) {
   const edited::Template warm = ready_template();
   const auto privileges = [&](const edited::Edit& edit_init) {

@@ -53,8 +53,8 @@ void stop_counting_as(const wire::Ids& ids, const wire::Ids& own) {
   if (done == 0) done = raw::call(SYS_setresuid, own.uid, own.uid, own.uid);
   // It would take the ids of this jail for its own from now on; its owner makes another launcher.
   if (done < 0) raw::call(SYS_exit_group, 1);
-  // The change of ids made what /proc has of this process root's, and so what it has of whom it
-  // clones.
+  // The change of ids gave this process's files in /proc to root. That would hold for every process
+  // that it clones, too, so they are given back.
   raw::call(SYS_prctl, PR_SET_DUMPABLE, 1);
 }
 

@@ -7,7 +7,7 @@
 
 namespace jail::child {
 
-// What a process has used that is not reaped, so that it is in no counter of its parent's yet.
+// The use of a process that is not reaped yet, which no counter of its parent contains before that.
 struct UnreapedUse {
   std::uint64_t user_us = 0;
   std::uint64_t system_us = 0;

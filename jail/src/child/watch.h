@@ -50,7 +50,7 @@ inline constexpr std::uint64_t budget_of_a_look_ns = 15 * ns_per_ms;
 class Watch {
  public:
   // The descriptors are directories: a proc mount of this pid namespace, and the two tmpfs that the
-  // guest can fill; -1 for one that is none.
+  // guest can fill; -1 for each of the two that is not a tmpfs.
   // Where the jail `has_own_user` of the host, what the kernel bounds for one user is counted too.
   Watch(int proc, int workspace, int tmp, const wire::PlanHeader& plan)
       : proc_(proc),

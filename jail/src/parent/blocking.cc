@@ -77,7 +77,7 @@ class Collected {
 
   void read_some() { read_up_to(room_.size()); }
 
-  // What is there at this moment, and nothing that others write meanwhile.
+  // Reads what the stream holds at this moment, and nothing that others write meanwhile.
   void read_rest() {
     int left = 0;
     if (fd() < 0 || ::ioctl(fd(), FIONREAD, &left) != 0) return;
@@ -90,7 +90,7 @@ class Collected {
   }
 
  private:
-  // How many were read.
+  // Returns the number of bytes that were read.
   std::size_t read_up_to(std::size_t most) {
     const ssize_t got = ::read(stream_.get(), room_.data(), most);
     if (got < 0 && (errno == EAGAIN || errno == EINTR)) return 0;
@@ -112,7 +112,7 @@ class Collected {
   std::array<char, 8192> room_;  // small, since threads of a daemon may have small stacks
 };
 
-// What is left of the guest's input.
+// Writes the rest of the guest's input.
 class Fed {
  public:
   Fed(Fd stream, std::string_view text) : stream_(std::move(stream)), text_(text) {
@@ -260,7 +260,7 @@ Result<Output> Process::communicate(std::string_view input, std::uint64_t max_by
     if (watched[1].revents != 0) out.read_some();
     if (watched[2].revents != 0) err.read_some();
   }
-  // What is written after the end is written by others, who may hold the streams for ever.
+  // The process has ended. Others may hold its streams for ever, so only what is there is read.
   out.read_rest();
   err.read_rest();
   return output;

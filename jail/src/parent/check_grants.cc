@@ -28,7 +28,8 @@ Error wrong(ErrorKind kind, const std::string& field, const std::string& what, i
   return {kind, field + ": " + what, error, std::move(hint)};
 }
 
-// The end of a refusal that says whom it met: a process that root started is another user by now.
+// Returns the end of a refusal that names the user who may not do it: a process that root started
+// runs as another user by now.
 std::string to_whom(int error) {
   return error == EACCES ? " as user " + std::to_string(::geteuid()) : std::string();
 }

@@ -1,4 +1,4 @@
-// What init reports of an end, as the public report says it.
+// Translates init's report of an end into the public report.
 #pragma once
 
 #include <chrono>
@@ -8,7 +8,8 @@
 
 namespace jail {
 
-// Everything but the enforcement. `cpu_limit` is what tells a kill by RLIMIT_CPU from another one.
+// Fills in everything but the enforcement. `cpu_limit` serves to tell a kill by RLIMIT_CPU from
+// another one.
 void fill_report(const wire::Message& message, std::chrono::milliseconds cpu_limit,
                  ExitReport& report);
 

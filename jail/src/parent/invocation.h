@@ -9,8 +9,8 @@
 
 namespace jail {
 
-// As wire::Invocation says: `argv` is the interpreter, the program's file and what follows. Errors:
-// invalid (a NUL, a variable without '='), exhausted, kernel.
+// Makes the file that wire::Invocation describes. `argv` is the interpreter, the program's file and
+// the program's arguments. Errors: invalid (a NUL, a variable without '='), exhausted, kernel.
 Result<Fd> invocation_file(const std::vector<std::string>& argv,
                            const std::vector<std::string>& env, const Network& network);
 

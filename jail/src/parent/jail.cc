@@ -51,7 +51,8 @@ Error write_error(const std::string& doing) {
   return full ? Error{ErrorKind::exhausted, doing, error, {}} : system_error(doing);
 }
 
-// How a program ends by itself, its owner cannot end it.
+// Returns the end that is reported when an owner ends a jail for the reason `why`. The reasons that
+// only a program itself can bring about become `killed`.
 Ended by_owner(Ended why) {
   const bool is_programs =
       why == Ended::exited || why == Ended::signaled || why == Ended::violation;
@@ -203,7 +204,7 @@ Result<void> Jail::write_file(std::string_view path, std::string_view content, s
     if (written < 0) return write_error(doing);
     content.remove_prefix(static_cast<std::size_t>(written));
   }
-  // Whatever the umask of this process is.
+  // The umask of this process must not change the mode.
   if (::fchmod(file.get(), mode) != 0) return write_error(doing);
   return {};
 }

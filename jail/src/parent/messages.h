@@ -22,7 +22,8 @@ enum class Reading {
   no_room,  // a descriptor came along for which this process has no number left
 };
 
-// Does not wait. Of what is no message nothing but its descriptor is taken.
+// Does not wait. A datagram that is not a message gives Reading::over; a descriptor that came with
+// it is in `out` all the same, so that it gets closed.
 Reading receive(int socket, Received& out);
 
 // The error of Reading::no_room.

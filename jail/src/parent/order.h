@@ -39,7 +39,8 @@ struct StreamPipes {
   std::array<Fd, 3> guest;
   std::array<Fd, 3> owner;
 };
-// As `ids`, of a jail: a guest opens its streams once more by /dev/stdout and the like.
+// Makes the pipes as `ids`, the jail's user, since a guest may open its streams once more by
+// /dev/stdout and the like.
 Result<StreamPipes> make_stream_pipes(const wire::Ids& ids);
 
 // A descriptor and what it is for.

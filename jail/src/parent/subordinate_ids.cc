@@ -32,8 +32,8 @@ std::optional<std::uint32_t> number_in(std::string_view text) {
   return number;
 }
 
-// Without glibc's, which a static program has not whole. The user's own name is none of its
-// business where nobody has the number.
+// Returns the name of the user with this number, or the number itself where no user has it. Reads
+// the file without glibc's look-ups, which a static program lacks in part.
 std::string name_of(const std::string& number) {
   const std::string users = text_of("/etc/passwd");
   for (const std::string_view line : split(users, '\n')) {

@@ -49,7 +49,7 @@ void take_own_ids(Builder& builder, Plan& plan) {
                "reach files as the jail's own group");
   builder.call(JAIL_CALL(setreuid), {Builder::value(unchanged), Builder::value(unchanged)},
                "reach files as the jail's own user");
-  // As it was before its ids changed: what /proc has of init is init's own, and not root's.
+  // The change of ids gave init's files in /proc to root. This makes them init's own again.
   builder.call(JAIL_CALL(prctl),
                {Builder::value(PR_SET_DUMPABLE), Builder::value(1), Builder::value(0),
                 Builder::value(0), Builder::value(0)},

@@ -1,4 +1,4 @@
-// What can go wrong. What happened to a program is no error: that is in its result.
+// The errors that this module throws. A program that failed is not among them: its result says so.
 
 /** Everything that this module throws by itself. */
 export class SandboxError extends Error {
