@@ -5,9 +5,9 @@
 
 namespace jail::zygote {
 
-// Where to. Init is joined by its pidfd, as long as it is dumpable and alone; where others run in
-// its jail already, by its namespaces, in the order in which they are to be joined: the one of pids
-// comes first.
+// The jail to fork into. Init is joined by its pidfd while it is alone in the jail and dumpable;
+// where other processes run in the jail already, its namespaces are joined one by one, the pid
+// namespace first.
 struct Place {
   int channel;  // to init
   int cgroup;   // the directory of the jail's, or -1
@@ -18,13 +18,13 @@ struct Place {
 
 // Returns true in the guest, which is a child of the jail's init, pid 2 where it is the first; it
 // holds every capability of the jail's user namespace until it drops them. Returns false in the
-// zygote. Whoever fails on the way reports it on the channel, and who is killed there leaves it
-// closed. Signals must be blocked.
+// zygote. A process that fails on the way reports it on the channel; one that is killed leaves the
+// channel closed. Signals must be blocked.
 //
 // A process that has joined a user namespace may not join another one, so the zygote cannot do it
-// itself; and whoever joins a pid namespace is not in it, but its children are. So the zygote joins
+// itself; and a process that joins a pid namespace is not in it, but its children are. So the zygote joins
 // the pid namespace of the jail and makes a passing process there, which joins all else, forks the
-// guest and ends. Init, which is next in line, has become the guest's parent then.
+// guest and ends. Init becomes the guest's parent when the passing process ends.
 //
 // Where nobody else is in the jail the passing process borrows the zygote's memory: the copy of the
 // page tables, which is what a fork costs, is made once, and it is gone before this returns.
