@@ -89,7 +89,10 @@ class ArgumentRules {
 }  // namespace
 
 Step write_argument_rules(const CallRules& call, const Decision& otherwise, FilterWriter& writer) {
-  return ArgumentRules(writer).write(call.tested, 0, writer.answer(seccomp_action(otherwise)));
+  const Step rest = writer.answer(seccomp_action(otherwise));
+  const Step first = ArgumentRules(writer).write(call.tested, 0, rest);
+  writer.expect_another_word(first);
+  return first;
 }
 
 }  // namespace jail

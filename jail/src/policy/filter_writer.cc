@@ -11,7 +11,50 @@ constexpr std::size_t max_distance = 255;
 
 // So many single values are compared one after the other. Each of them takes one instruction, where
 // two ranges more would take two, but whatever is behind it waits for it.
-constexpr std::size_t max_single_values = 8;
+constexpr std::size_t max_single_values = 6;
+
+// Returns nothing where the ranges from `begin` to before `end` are not such a part.
+std::optional<Part> part_of(const std::vector<Range>& ranges, std::size_t begin, std::size_t end) {
+  std::optional<Step> other;
+  for (std::size_t i = begin; i < end; ++i) {
+    const std::uint32_t last = i + 1 < ranges.size() ? ranges[i + 1].first - 1 : 0xffffffff;
+    if (ranges[i].first == last) continue;
+    if (other.value_or(ranges[i].next) != ranges[i].next) return std::nullopt;
+    other = ranges[i].next;
+  }
+  Part part{.first = ranges[begin].first,
+            .exceptions = {},
+            .other = other.value_or(ranges[end - 1].next)};
+  for (std::size_t i = begin; i < end; ++i) {
+    if (ranges[i].next != part.other) part.exceptions.push_back(ranges[i]);
+  }
+  if (part.exceptions.size() > max_single_values) return std::nullopt;
+  return part;
+}
+
+// Divides the ranges into parts so that they are told from each other by as few comparisons as can
+// be: one for each single value, and one for each part but the first.
+std::vector<Part> divided(const std::vector<Range>& ranges) {
+  struct Best {
+    std::size_t comparisons = 0;  // for this and all ranges behind it
+    std::size_t end = 0;          // of the part that begins with this range
+  };
+  std::vector<Best> best(ranges.size() + 1);
+  for (std::size_t begin = ranges.size(); begin-- > 0;) {
+    for (std::size_t end = begin + 1; end <= ranges.size(); ++end) {
+      const auto part = part_of(ranges, begin, end);
+      if (!part) break;
+      const std::size_t comparisons = part->exceptions.size() + 1 + best[end].comparisons;
+      if (best[begin].end != 0 && comparisons > best[begin].comparisons) continue;
+      best[begin] = {.comparisons = comparisons, .end = end};
+    }
+  }
+  std::vector<Part> parts;
+  for (std::size_t at = 0; at < ranges.size(); at = best[at].end) {
+    parts.push_back(*part_of(ranges, at, best[at].end));
+  }
+  return parts;
+}
 
 // Neighbours that lead on in the same way are one range.
 std::vector<Range> merged(const std::vector<Range>& ranges) {
@@ -34,7 +77,7 @@ Step FilterWriter::answer(std::uint32_t action) {
 }
 
 Step FilterWriter::choose(const Word& word, const std::vector<Range>& ranges) {
-  return choose_between(word, merged(ranges), 0xffffffff);
+  return choose_between(word, divided(merged(ranges)));
 }
 
 std::vector<sock_filter> FilterWriter::finish(Step first) {
@@ -69,37 +112,18 @@ Step FilterWriter::compare(const Word& word, std::uint16_t comparison, std::uint
   return step;
 }
 
-Step FilterWriter::choose_between(const Word& word, std::span<const Range> ranges,
-                                  std::uint32_t last) {
-  if (const auto peeled = peel(word, ranges, last)) return *peeled;
-  const std::size_t half = ranges.size() / 2;
-  const std::uint32_t middle = ranges[half].first;
+Step FilterWriter::choose_between(const Word& word, std::span<const Part> parts) {
+  if (parts.size() == 1) return compare_values(word, parts.front());
+  const std::size_t half = parts.size() / 2;
   // What is written later is nearer to the comparison.
-  const Step from_middle = choose_between(word, ranges.subspan(half), last);
-  const Step below = choose_between(word, ranges.first(half), middle - 1);
-  return compare(word, BPF_JGE, middle, from_middle, below);
+  const Step from_half = choose_between(word, parts.subspan(half));
+  const Step below = choose_between(word, parts.first(half));
+  return compare(word, BPF_JGE, parts[half].first, from_half, below);
 }
 
-// Writes one comparison for each single value where there are few of them and all other ranges lead
-// on in the same way.
-std::optional<Step> FilterWriter::peel(const Word& word, std::span<const Range> ranges,
-                                       std::uint32_t last) {
-  const auto is_single = [&](std::size_t at) {
-    return ranges[at].first == (at + 1 < ranges.size() ? ranges[at + 1].first - 1 : last);
-  };
-  std::optional<Step> other;
-  for (std::size_t i = 0; i < ranges.size(); ++i) {
-    if (is_single(i)) continue;
-    if (other.value_or(ranges[i].next) != ranges[i].next) return std::nullopt;
-    other = ranges[i].next;
-  }
-  if (!other) other = ranges.back().next;
-  std::vector<Range> values;
-  std::copy_if(ranges.begin(), ranges.end(), std::back_inserter(values),
-               [&](const Range& range) { return range.next != other; });
-  if (values.size() > max_single_values) return std::nullopt;
-  Step step = *other;
-  for (auto value = values.rbegin(); value != values.rend(); ++value) {
+Step FilterWriter::compare_values(const Word& word, const Part& part) {
+  Step step = part.other;
+  for (auto value = part.exceptions.rbegin(); value != part.exceptions.rend(); ++value) {
     step = compare(word, BPF_JEQ, value->first, value->next, step);
   }
   return step;

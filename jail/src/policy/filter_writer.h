@@ -31,6 +31,13 @@ struct Range {
   Step next{};
 };
 
+// The values from `first` to the one before the next part lead on to `other`, but for a few.
+struct Part {
+  std::uint32_t first = 0;
+  std::vector<Range> exceptions;  // ranges of one value
+  Step other{};
+};
+
 class FilterWriter {
  public:
   // Decides the call.
@@ -40,6 +47,10 @@ class FilterWriter {
   // the first one begins with 0.
   Step choose(const Word& word, const std::vector<Range>& ranges);
 
+  // Writes the loading of the word that `step` needs now, for calls that come with another one:
+  // right before the step, where later it would take a jump as well.
+  void expect_another_word(Step step) { entry(step, std::nullopt); }
+
   // Returns the program, which begins with `first`; the writer is used up.
   std::vector<sock_filter> finish(Step first);
 
@@ -47,16 +58,17 @@ class FilterWriter {
   // An instruction is known by how many follow it.
   using Place = std::size_t;
 
+  // A step is at `place`, where the accumulator must hold the word if there is one. Where
+  // `with_loading` is, the word is loaded first.
   struct Written {
-    std::optional<Word> word;           // what the accumulator must hold at `place`
-    Place place = 0;                    //
-    std::optional<Place> with_loading;  // loads the word and goes on to `place`
+    std::optional<Word> word;
+    Place place = 0;
+    std::optional<Place> with_loading;
   };
 
   Step compare(const Word& word, std::uint16_t comparison, std::uint32_t value, Step yes, Step no);
-  // The values from the first of the ranges to `last`.
-  Step choose_between(const Word& word, std::span<const Range> ranges, std::uint32_t last);
-  std::optional<Step> peel(const Word& word, std::span<const Range> ranges, std::uint32_t last);
+  Step choose_between(const Word& word, std::span<const Part> parts);
+  Step compare_values(const Word& word, const Part& part);
 
   Place append(const sock_filter& instruction);
   Place append_jump(Place target);

@@ -1,6 +1,10 @@
 #include <gmock/gmock.h>
+#include <seccomp.h>
 #include <sys/syscall.h>
 
+#include <cstdlib>
+#include <map>
+#include <memory>
 #include <thread>
 
 #include "filter_probe.h"
@@ -191,6 +195,47 @@ TEST(Compiler, AgreesWithTheLiteralReadingOfRandomPolicies) {
     }
   }
   EXPECT_GT(compiled_policies, 500);
+}
+
+// Programs so long that most comparisons do not reach what they lead to.
+TEST(Compiler, AgreesWithTheLiteralReadingOfLongPolicies) {
+  Random random(11);
+  const auto below = [&](std::uint64_t bound) {
+    return static_cast<std::uint32_t>(random() % bound);
+  };
+  const Decision decisions[] = {allow, refuse, kill_it};
+  for (int round = 0; round < 20; ++round) {
+    Policy policy = policy_of({});
+    std::map<int, Policy> calls;
+    while (calls.size() < 100) {
+      const int number = static_cast<int>(below(450));
+      const std::unique_ptr<char, void (*)(void*)> name(
+          seccomp_syscall_resolve_num_arch(SCMP_ARCH_NATIVE, number), std::free);
+      if (name == nullptr || calls.contains(number)) continue;
+      Policy& call = calls.try_emplace(number, policy_of({})).first->second;
+      const Decision decision = decisions[below(3)];
+      for (std::uint32_t count = 1 + below(12); count > 0; --count) {
+        call.rules.push_back(rule(name.get(), decision, {equal(0, below(6)), equal(1, below(40))}));
+      }
+    }
+    for (const auto& [number, call] : calls) {
+      policy.rules.insert(policy.rules.end(), call.rules.begin(), call.rules.end());
+    }
+    const FilterProbe probe(policy);
+    EXPECT_GT(probe.filter().instructions.size(), 600u);
+    for (int number = 0; number < 460; ++number) {
+      const auto known = calls.find(number);
+      for (std::uint64_t a = 0; a < 7; ++a) {
+        for (std::uint64_t b = 0; b < 41; ++b) {
+          const std::uint32_t expected =
+              known == calls.end()
+                  ? fails_with(ENOSYS)
+                  : action_of(decide(known->second, known->second.rules[0].syscall, {a, b}));
+          ASSERT_EQ(probe.ask(number, {a, b}), expected) << number << " " << a << " " << b;
+        }
+      }
+    }
+  }
 }
 
 TEST(Compiler, RefusesAnUnknownName) {
