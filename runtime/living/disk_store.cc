@@ -58,7 +58,10 @@ Fd open_with_rights(int above, const char* name) {
   if (!node.valid()) return {};
   // The very directory that is open is changed, whatever its name leads to by now.
   const std::string by_number = "/proc/self/fd/" + std::to_string(node.get());
-  if (::chmod(by_number.c_str(), 0700) != 0) return {};
+  struct stat status {};
+  if (::fstat(node.get(), &status) != 0) return {};
+  const bool is_shut = (status.st_mode & 0700) != 0700;
+  if (is_shut && ::chmod(by_number.c_str(), 0700) != 0) return {};
   return Fd(::open(by_number.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
 }
 

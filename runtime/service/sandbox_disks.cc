@@ -106,7 +106,8 @@ Result<std::shared_ptr<SandboxDisk>> SandboxDisks::make(std::uint64_t bytes) {
 }
 
 void SandboxDisks::watch(const std::shared_ptr<SandboxDisk>& disk,
-                         const std::shared_ptr<LivingSandbox>& living) {
+                         const std::shared_ptr<LivingSandbox>& living,
+                         std::optional<std::uint64_t> mount) {
   disk->count_by([weak = weak_from_this()] {
     const auto self = weak.lock();
     if (self == nullptr) return;
@@ -123,7 +124,7 @@ void SandboxDisks::watch(const std::shared_ptr<SandboxDisk>& disk,
   is_new_.notify_one();
   fast_.add({.disk = disk,
              .living = living,
-             .count = DiskCount(disk->open()),
+             .count = DiskCount(disk->open(), mount),
              .doubts = {},
              .next = {},
              .rested = {},

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -45,8 +46,9 @@ class SandboxDisks : public std::enable_shared_from_this<SandboxDisks> {
                                                    std::uint64_t bytes, const DiskUse& use);
   DiskStore& store() const noexcept { return *store_; }
   // From now on the sandbox is ended when it takes more than it may.
-  void watch(const std::shared_ptr<SandboxDisk>& disk,
-             const std::shared_ptr<LivingSandbox>& living);
+  // `mount`: as of DiskCount.
+  void watch(const std::shared_ptr<SandboxDisk>& disk, const std::shared_ptr<LivingSandbox>& living,
+             std::optional<std::uint64_t> mount = std::nullopt);
   // To be called once something was given up.
   void remove_soon();
 

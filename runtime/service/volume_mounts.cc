@@ -134,6 +134,7 @@ void Volumes::release(const std::string& sandbox, const std::vector<VolumeMounts
     const DiskUse use = one.disk->use();
     volume.row.used_bytes = use.bytes;
     volume.row.files = use.files;
+    jobs_.writer().add([this, row = volume.row] { return table_.put(row); });
     recount_later(*found);
   }
 }
@@ -143,6 +144,8 @@ void Volumes::recount_later(const Found& volume) {
 }
 
 void Volumes::recount(const Found& volume) {
+  // The next server counts all of them anyway.
+  if (draining_.requested()) return;
   VolumeRow row;
   {
     const std::lock_guard lock(mutex_);

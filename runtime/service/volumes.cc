@@ -70,7 +70,12 @@ void Volumes::restore() {
         volumes_.back()->row = std::move(row);
         continue;
       }
-      if (auto removed = disks_->store().remove_kept(row.id); !removed) return removed.error();
+      if (auto removed = disks_->store().remove_kept(row.id); !removed) {
+        // The next server tries again.
+        logger_.error("what is left of a volume cannot be removed",
+                      {{"volume_id", row.id}, {"error", removed.error().message()}});
+        continue;
+      }
       if (auto removed = table_.remove(row.id); !removed) return removed.error();
     }
     return {};

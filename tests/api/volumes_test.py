@@ -10,6 +10,7 @@ import unittest
 import host_view
 import live_server
 from living_sandbox import Sandbox, SandboxTest
+from sandbox_command import Command
 
 MB = 1 << 20
 
@@ -168,6 +169,30 @@ class Volumes(VolumeTest):
         self.assertEqual(201, sandbox.put("/data/more", bytes(MB)).status)
         self.assertEqual(507, sandbox.put("/workspace/more", bytes(10 * MB)).status)
         self.assertEqual("running", sandbox.now()["state"])
+
+    def test_files_without_a_name_count_where_they_are(self):
+        self.volume("small", size_mb=8)
+        self.volume("other", size_mb=8)
+        sandbox = self.with_volumes("small:/small", "other:/other", disk_kind="directory", limits={"disk_mb": 60, "memory_mb": 128})
+        holder = sandbox.start(["python3", "-c", """
+import os, time
+held = []
+for place, count in (("/workspace", 4), ("/small", 1), ("/other", 1)):
+    for number in range(count):
+        held.append(os.open(place, os.O_TMPFILE | os.O_RDWR))
+        os.write(held[-1], bytes(5_000_000))
+        os.fsync(held[-1])
+print("written", flush=True)
+time.sleep(1000)
+"""])
+        holder.says("written")
+        def used():
+            return [self.shown(name)["used_bytes"] >= 5_000_000 for name in ("small", "other")]
+        self.assertTrue(host_view.wait_until(lambda: all(used()), 20), used())
+        self.assertEqual("running", sandbox.now()["state"], sandbox.now()["outcome"])
+        sandbox.start(["python3", "-c", "import os, time; f = os.open('/small', os.O_TMPFILE | os.O_RDWR); os.write(f, bytes(5_000_000)); time.sleep(1000)"])
+        self.assertTrue(host_view.wait_until(lambda: sandbox.now()["state"] == "ended", 30), sandbox.now())
+        self.assertIn("its volume small", sandbox.now()["outcome"]["cause"])
 
     def test_several_in_one_sandbox(self):
         for number in range(8):
@@ -416,6 +441,38 @@ class Restarts(VolumeTest):
             self.assertEqual(len(names), len(self.kept()), names)
             if "half" in names:
                 self.assertEqual(204, self.remove("half", self.now).status)
+
+
+class CommandLine(Command):
+    subcommand = []
+
+    @classmethod
+    def setUpClass(cls):
+        cls.environment = live_server.place_for_volumes(cls)
+        super().setUpClass()
+
+    def test_all_of_it(self):
+        made = self.good("volume", "create", "data", "--size", "20m").strip()
+        self.assertRegex(made, "^[a-z2-7]{26}$")
+        box = self.good("sandbox", "create", "--volume", "data:/data").strip()
+        self.good("sandbox", "exec", box, "-n", "--", "sh", "-c", "echo text > /data/file")
+        self.assertIn("volumes: data:/data\n", self.good("sandbox", "get", box))
+        shown = self.good("volume", "get", "data")
+        self.assertIn(f"id: {made}\nname: data\n", shown)
+        self.assertIn("size: 20 MB\n", shown)
+        self.assertIn(f"sandboxes: {box}:/data\n", shown)
+        self.assertIn(box, self.one_line("volume", "delete", "data"))
+        self.good("sandbox", "delete", box)
+        copy = json.loads(self.good("volume", "copy", made, "copy", "--json"))
+        self.assertEqual(("copy", 20), (copy["name"], copy["size_mb"]))
+        reader = self.good("sandbox", "create", "--volume", "copy:/data:ro").strip()
+        self.assertEqual("text\n", self.good("sandbox", "exec", reader, "-n", "--", "cat", "/data/file"))
+        lines = self.good("volume", "list").splitlines()
+        self.assertEqual(["NAME", "copy", "data"], [line.split()[0] for line in lines])
+        self.assertIn(f"{reader}:/data:ro", lines[1])
+        self.good("sandbox", "delete", reader)
+        self.assertIn("no such volume", self.one_line("volume", "delete", "nobody", "copy", "data"))
+        self.assertEqual([], json.loads(self.good("volume", "list", "--json"))["volumes"])
 
 
 class Off(unittest.TestCase):
