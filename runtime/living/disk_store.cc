@@ -225,8 +225,8 @@ Result<std::shared_ptr<SandboxDirectory>> DiskStore::open_kept(const std::string
   Fd directory = open_with_rights(kept->get(), name.c_str());
   if (!directory.valid()) return failed("open the directory of volume " + name);
   std::string path = path_ + "/" + kept_name + "/" + name;
-  return std::shared_ptr<SandboxDirectory>(new SandboxDirectory(
-      weak_from_this(), name, std::move(path), std::move(directory), true));
+  return std::shared_ptr<SandboxDirectory>(
+      new SandboxDirectory(weak_from_this(), name, std::move(path), std::move(directory), true));
 }
 
 Result<bool> DiskStore::remove_kept(const std::string& name) {
@@ -235,9 +235,8 @@ Result<bool> DiskStore::remove_kept(const std::string& name) {
   // Only what its owner can write to can be moved to another directory.
   const Fd directory = open_with_rights(kept->get(), name.c_str());
   if (!directory.valid() && errno == ENOENT) return false;
-  const bool is_moved =
-      directory.valid() &&
-      ::renameat(kept->get(), name.c_str(), trash_.get(), random_name("volume-").c_str()) == 0;
+  const bool is_moved = directory.valid() && ::renameat(kept->get(), name.c_str(), trash_.get(),
+                                                        random_name("volume-").c_str()) == 0;
   if (!is_moved) return failed("remove the directory of volume " + name);
   return true;
 }

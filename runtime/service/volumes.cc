@@ -152,8 +152,9 @@ std::optional<Refusal> Volumes::why_no_room_locked(const std::string& owner,
   }
   if (volumes_.size() >= options_.most || all_mb > options_.max_total_mb) {
     return Refusal{.code = RefusalCode::busy,
-                   .detail = "there are as many volumes as the operator allows "
-                             "(SANDBOX_MAX_VOLUMES, SANDBOX_MAX_VOLUMES_MB)"};
+                   .detail =
+                       "there are as many volumes as the operator allows "
+                       "(SANDBOX_MAX_VOLUMES, SANDBOX_MAX_VOLUMES_MB)"};
   }
   return std::nullopt;
 }

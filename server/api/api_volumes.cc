@@ -69,8 +69,8 @@ awaitable<Response> show_volume(runtime::Services services, Call call) {
 awaitable<Response> delete_volume(runtime::Services services, Call call) {
   const auto refused = co_await services.volumes->remove(caller_of(call), call.parameter("id"));
   if (refused) co_return problem(*refused);
-  services.logger.info("volume deleted", {{"request_id", call.head.request_id},
-                                          {"volume", call.parameter("id")}});
+  services.logger.info("volume deleted",
+                       {{"request_id", call.head.request_id}, {"volume", call.parameter("id")}});
   co_return no_content();
 }
 

@@ -196,7 +196,9 @@ TEST_F(JobHistory, OfVersion4GetsTheTableOfWebhooksAndKeepsItsSandboxes) {
     JobTable table = open();
     SandboxTable sandboxes(table.database(), 10);
     ASSERT_TRUE(sandboxes.put({.id = "a", .owner = "o", .ended = {}, .record = "r"}).has_value());
-    ASSERT_TRUE(table.database().run("DROP TABLE webhooks; DROP TABLE volumes; PRAGMA user_version=4").has_value());
+    ASSERT_TRUE(table.database()
+                    .run("DROP TABLE webhooks; DROP TABLE volumes; PRAGMA user_version=4")
+                    .has_value());
   }
   auto opened = JobTable::open(path(), {});
   ASSERT_TRUE(opened.has_value()) << opened.error().message();
