@@ -1,4 +1,5 @@
 """Volumes: directories that outlive sandboxes, written to by one of them or read by many."""
+import concurrent.futures
 import json
 import os
 import pathlib
@@ -121,6 +122,41 @@ class Volumes(VolumeTest):
         self.assert_problem(409, "volume_in_use", self.refused("one:/data"), reader.id, "read")
         reader.delete()
         self.with_volumes("one:/data").delete()
+
+    def test_of_many_at_once_one_gets_it(self):
+        def at_once(path, fields):
+            def ask(_):
+                with self.server.client() as client:
+                    return client.post(fields, path)
+            with concurrent.futures.ThreadPoolExecutor(8) as pool:
+                return list(pool.map(ask, range(8)))
+        made = at_once("/v1/volumes", {"name": "race", "size_mb": 10})
+        self.assertEqual([201] + [409] * 7, sorted(answer.status for answer in made), made)
+        sandboxes = at_once("/v1/sandboxes", {"volumes": self.mounts("race:/data")})
+        self.assertEqual([201] + [409] * 7, sorted(answer.status for answer in sandboxes), sandboxes)
+        winner, = (answer.json["id"] for answer in sandboxes if answer.status == 201)
+        self.assertEqual([winner], [one["id"] for one in self.shown("race")["sandboxes"]])
+        self.assertEqual(204, Sandbox(self.client, {"id": winner}).delete().status)
+        self.with_volumes("race:/data")
+
+    def test_with_a_template(self):
+        self.volume("template", size_mb=10)
+        sandbox = self.with_volumes("template:/data", template="python")
+        sandbox.python("open('/data/file', 'w').write('text')")
+        sandbox.delete()
+        reader = self.with_volumes("template:/data:ro", template="data")
+        self.assertEqual("text\n", reader.python("print(open('/data/file').read())")["stdout"])
+
+    def test_a_sandbox_that_ends_by_itself_releases_it(self):
+        self.volume("ends", size_mb=10)
+        for fields in ({"timeout_seconds": 1}, {"idle_seconds": 1}):
+            sandbox = self.with_volumes("ends:/data", **fields)
+            self.wait_until_ended(sandbox)
+            self.assertEqual([], self.shown("ends")["sandboxes"])
+        sandbox = self.with_volumes("ends:/data", limits={"memory_mb": 32})
+        sandbox.start(["python3", "-c", "held = [bytes([1]) * 1000000 for _ in range(1000)]"])
+        self.wait_until_ended(sandbox)
+        self.assertEqual([], self.shown("ends")["sandboxes"])
 
     def test_many_read_and_none_can_write(self):
         self.volume("many", size_mb=10)
