@@ -263,7 +263,11 @@ awaitable<Result<void>> Volumes::make(Found volume, Found original, Cancel cance
   auto disk = disks_->make(size);
   if (!disk) co_return disk.error();
   const auto added = co_await write(&VolumeTable::add, row);
-  if (!added) co_return added.error();
+  if (!added) {
+    (*disk)->give_up();
+    disks_->remove_soon();
+    co_return added.error();
+  }
   auto filling = [this, id = row.id, disk = *disk, original, cancel] {
     return fill(id, *disk, original.get(), cancel);
   };
