@@ -9,6 +9,7 @@
 #include "server/api/decode.h"
 #include "server/api/query.h"
 #include "server/api/route_groups.h"
+#include "server/api/sandbox_target.h"
 
 namespace server {
 namespace {

@@ -74,8 +74,8 @@ EXCLUDED = {
         "Settings": "servers that do not start",
     },
     "strangers": {},
+    "volume_contents": {"Restarts": "servers that start and end"},
     "volumes": {
-        "Restarts": "servers that start and end",
         "CommandLine": "it goes past the client",
         "Off": "servers that start and end",
         "Volumes.test_requests_that_are_none": "requests that the proxy refuses by itself",
@@ -271,6 +271,9 @@ class Answers(unittest.TestCase):
 
     def test_strangers(self):
         self.through_the_proxy("strangers")
+
+    def test_volume_contents(self):
+        self.through_the_proxy("volume_contents")
 
     def test_volumes(self):
         self.through_the_proxy("volumes")
