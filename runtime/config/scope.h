@@ -10,7 +10,7 @@ namespace runtime {
 
 enum class Scope : std::uint8_t {
   execute,    // run programs and tasks, cancel their jobs, forget what tasks taught
-  sandboxes,  // make, change and use sandboxes with all their contents, and their webhooks
+  sandboxes,  // make, change and use sandboxes with all their contents, and volumes and webhooks
   read,       // read what its tenant owns, without changing anything
   metrics,    // read the figures of the whole server
 };

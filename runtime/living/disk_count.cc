@@ -33,9 +33,10 @@ constexpr std::uint64_t names_for_each_file = 4;
 constexpr std::uint64_t units_between_clocks = 32;
 constexpr std::uint64_t text_bytes_of_a_unit = 256;
 
+constexpr std::uint64_t bytes_of_a_block = 512;  // of st_blocks, on every file system
+
 std::uint64_t bytes_of(const struct stat& status) {
-  constexpr std::uint64_t unit = 512;  // of st_blocks, on every file system
-  return static_cast<std::uint64_t>(status.st_blocks) * unit;
+  return static_cast<std::uint64_t>(status.st_blocks) * bytes_of_a_block;
 }
 
 // Whoever shuts a directory could hide files in it: its owner's right to read and enter it is
@@ -102,7 +103,15 @@ struct CloseFile {
 
 }  // namespace
 
-DiskCount::DiskCount(Fd directory) : directory_(std::move(directory)) {
+std::optional<std::uint64_t> DiskCount::mount_of(int file) {
+  struct statx status {};
+  if (::statx(file, "", AT_EMPTY_PATH, STATX_MNT_ID, &status) != 0) return std::nullopt;
+  if ((status.stx_mask & STATX_MNT_ID) == 0) return std::nullopt;
+  return status.stx_mnt_id;
+}
+
+DiskCount::DiskCount(Fd directory, std::optional<std::uint64_t> mount)
+    : directory_(std::move(directory)), mount_(mount) {
   struct stat status {};
   if (::fstat(directory_.get(), &status) == 0) device_ = status.st_dev;
 }
@@ -232,13 +241,19 @@ bool DiskCount::walk(Fd directory, int depth) {
 
 // Returns 0, or why that is not to be seen.
 int DiskCount::add_nameless(int directory, const char* name) {
-  struct stat status {};
-  if (::fstatat(directory, name, &status, 0) != 0) {
+  struct statx status {};
+  constexpr unsigned wanted = STATX_NLINK | STATX_INO | STATX_BLOCKS | STATX_MNT_ID;
+  if (::statx(directory, name, 0, wanted, &status) != 0) {
     const int error = errno;
     note_failure(error);
     return error;
   }
-  if (status.st_dev == device_ && status.st_nlink == 0) add(status.st_ino, bytes_of(status));
+  if (makedev(status.stx_dev_major, status.stx_dev_minor) != device_) return 0;
+  const bool is_elsewhere =
+      mount_ && (status.stx_mask & STATX_MNT_ID) != 0 && status.stx_mnt_id != *mount_;
+  if (status.stx_nlink == 0 && !is_elsewhere) {
+    add(status.stx_ino, status.stx_blocks * bytes_of_a_block);
+  }
   return 0;
 }
 

@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -53,8 +54,13 @@ class DiskCount {
     std::uint64_t max_text_bytes = 64u << 20;  // of what the kernel writes of mappings
   };
 
-  // Everything in `directory` belongs to this process's user.
-  explicit DiskCount(jail::Fd directory);
+  // Everything in `directory` belongs to this process's user. `mount`: the number of the mount by
+  // which processes reach it, where they have others of the same file system; open files without a
+  // name count only where they are on it. Without it all do that are on the file system.
+  explicit DiskCount(jail::Fd directory, std::optional<std::uint64_t> mount = std::nullopt);
+
+  // The number of the mount that an open file is on; nullopt where the kernel does not tell.
+  static std::optional<std::uint64_t> mount_of(int file);
 
   // Looks at no more than some `max_files` files, and ends early where there are more than these or
   // than `max_bytes`, or where the budget is spent. `init` is a pidfd of the sandbox's first
@@ -76,6 +82,7 @@ class DiskCount {
   void add_mapped_files(const std::string& process);
 
   jail::Fd directory_;
+  std::optional<std::uint64_t> mount_;
   dev_t device_ = 0;
   DiskUse use_;
   std::uint64_t max_bytes_ = 0;

@@ -66,8 +66,9 @@ Fd open_shut_directory_in(int directory, const char* name) {
     return {};
   }
   const std::string by_number = "/proc/self/fd/" + std::to_string(node.get());
+  const bool is_shut = (status.st_mode & 0700) != 0700;
   const mode_t mode = (status.st_mode & 07777) | 0700;
-  if (::chmod(by_number.c_str(), mode) != 0) return {};
+  if (is_shut && ::chmod(by_number.c_str(), mode) != 0) return {};
   return Fd(::open(by_number.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
 }
 
@@ -328,9 +329,8 @@ Result<bool> DiskStore::remove_kept(const std::string& name) {
   // Only what its owner can write to can be moved to another directory.
   const Fd directory = open_shut_directory_in(kept->get(), name.c_str());
   if (!directory.valid() && errno == ENOENT) return false;
-  const bool is_moved =
-      directory.valid() &&
-      ::renameat(kept->get(), name.c_str(), trash_.get(), random_name("volume-").c_str()) == 0;
+  const bool is_moved = directory.valid() && ::renameat(kept->get(), name.c_str(), trash_.get(),
+                                                        random_name("volume-").c_str()) == 0;
   if (!is_moved) return failed("remove the directory of volume " + name);
   return true;
 }

@@ -27,10 +27,7 @@ class TreeCopy {
 
   // Everything below both directories belongs to this process's user.
   TreeCopy(jail::Fd from, jail::Fd to, Limits limits, Cancel cancel)
-      : from_(std::move(from)),
-        to_(std::move(to)),
-        limits_(limits),
-        cancel_(std::move(cancel)) {}
+      : from_(std::move(from)), to_(std::move(to)), limits_(limits), cancel_(std::move(cancel)) {}
 
   // Errors: exhausted with EFBIG where the tree is larger than a limit, with ENOSPC where the
   // file system is full; closed where it was cancelled; kernel. What was copied by then stays.

@@ -122,7 +122,8 @@ void SandboxDisks::give_up_others(const std::set<std::string, std::less<>>& kept
 }
 
 void SandboxDisks::watch(const std::shared_ptr<SandboxDisk>& disk,
-                         const std::shared_ptr<LivingSandbox>& living) {
+                         const std::shared_ptr<LivingSandbox>& living,
+                         std::optional<std::uint64_t> mount) {
   disk->count_by([weak = weak_from_this()] {
     const auto self = weak.lock();
     if (self == nullptr) return;
@@ -139,7 +140,7 @@ void SandboxDisks::watch(const std::shared_ptr<SandboxDisk>& disk,
   is_new_.notify_one();
   fast_.add({.disk = disk,
              .living = living,
-             .count = DiskCount(disk->open()),
+             .count = DiskCount(disk->open(), mount),
              .doubts = {},
              .next = {},
              .rested = {},

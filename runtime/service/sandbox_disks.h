@@ -8,6 +8,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <string>
 #include <thread>
@@ -55,8 +56,9 @@ class SandboxDisks : public std::enable_shared_from_this<SandboxDisks> {
   // As DiskStore::give_up_others(); they are removed soon.
   void give_up_others(const std::set<std::string, std::less<>>& kept);
   // From now on the sandbox is ended when it takes more than it may.
-  void watch(const std::shared_ptr<SandboxDisk>& disk,
-             const std::shared_ptr<LivingSandbox>& living);
+  // `mount`: as of DiskCount.
+  void watch(const std::shared_ptr<SandboxDisk>& disk, const std::shared_ptr<LivingSandbox>& living,
+             std::optional<std::uint64_t> mount = std::nullopt);
   // To be called once something was given up.
   void remove_soon();
 

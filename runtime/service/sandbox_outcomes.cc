@@ -133,9 +133,8 @@ Outcome Sandboxes::outcome_of_volume(const VolumeMounts::One& volume) {
                     " MB, more than the " + std::to_string(volume.size_mb) +
                     " MB that they may take; a copy of it can be larger (copy_of)";
   } else if (use.files > volume.disk->limits().files) {
-    outcome.cause =
-        name + " had more than the " + std::to_string(volume.disk->limits().files) +
-        " files that it may have";
+    outcome.cause = name + " had more than the " + std::to_string(volume.disk->limits().files) +
+                    " files that it may have";
   } else {
     outcome.cause = "the files in " + name + " could not be counted";
   }
@@ -229,8 +228,8 @@ Refusal Sandboxes::refusal_of_file(const jail::Error& error, const Sandbox& sand
   if (const auto* const volume = sandbox.volume_of(error)) {
     refusal.limit = volume->size_mb;
     refusal.used = megabytes(volume->disk->use().bytes);
-    refusal.detail = error.doing + ": volume " + volume->mount.volume + " is full: " +
-                     json::number_text(*refusal.used) + " of " +
+    refusal.detail = error.doing + ": volume " + volume->mount.volume +
+                     " is full: " + json::number_text(*refusal.used) + " of " +
                      json::number_text(*refusal.limit) + " MB are used";
     return refusal;
   }

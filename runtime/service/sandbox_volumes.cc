@@ -1,22 +1,22 @@
 // The disks of a sandbox: its working directory where that is no memory, and its volumes.
 #include <fcntl.h>
-#include <sys/stat.h>
 
 #include <optional>
+#include <string_view>
 #include <utility>
 #include <vector>
 
+#include "runtime/living/disk_count.h"
 #include "runtime/service/sandboxes.h"
 
 namespace runtime {
 namespace {
 
-// Identifies the mount that a file is on. The volumes of one sandbox may be one file system.
-std::optional<std::uint64_t> mount_of(int file) {
-  struct statx status {};
-  if (::statx(file, "", AT_EMPTY_PATH, STATX_MNT_ID, &status) != 0) return std::nullopt;
-  if ((status.stx_mask & STATX_MNT_ID) == 0) return std::nullopt;
-  return status.stx_mnt_id;
+// Identifies the place of a directory that the host gave a sandbox: several may be on one file
+// system. No guest can change what is mounted where.
+std::optional<std::uint64_t> mount_at(const LivingSandbox& living, std::string_view path) {
+  const auto directory = living.open_file(path, O_PATH | O_DIRECTORY, 0);
+  return directory ? DiskCount::mount_of(directory->get()) : std::nullopt;
 }
 
 }  // namespace
@@ -52,10 +52,17 @@ std::vector<LivingVolume> Sandboxes::living_volumes_of(const Sandbox& sandbox) {
 }
 
 void Sandboxes::watch_disks(const Sandbox& sandbox) {
-  if (sandbox.disk_ != nullptr) options_.disks->watch(sandbox.disk_, sandbox.living_);
-  if (sandbox.volumes_ == nullptr) return;
+  const auto& living = sandbox.living_;
+  if (sandbox.volumes_ == nullptr) {
+    if (sandbox.disk_ != nullptr) options_.disks->watch(sandbox.disk_, living);
+    return;
+  }
+  if (sandbox.disk_ != nullptr) {
+    options_.disks->watch(sandbox.disk_, living, mount_at(*living, "/workspace"));
+  }
   for (const VolumeMounts::One& one : sandbox.volumes_->all()) {
-    if (one.disk != nullptr) options_.disks->watch(one.disk, sandbox.living_);
+    if (one.disk == nullptr) continue;
+    options_.disks->watch(one.disk, living, mount_at(*living, one.mount.path));
   }
 }
 
@@ -88,12 +95,10 @@ const VolumeMounts::One* Sandbox::volume_of(const jail::Error& error) const {
 }
 
 std::shared_ptr<SandboxDisk> Sandbox::disk_of(int directory) const {
-  const auto mount = volumes_ == nullptr ? std::nullopt : mount_of(directory);
+  const auto mount = volumes_ == nullptr ? std::nullopt : DiskCount::mount_of(directory);
   if (!mount) return disk_;
   for (const VolumeMounts::One& one : volumes_->all()) {
-    if (one.disk == nullptr) continue;
-    const auto root = living_->open_file(one.mount.path, O_PATH | O_DIRECTORY, 0);
-    if (root && mount_of(root->get()) == mount) return one.disk;
+    if (one.disk != nullptr && mount_at(*living_, one.mount.path) == mount) return one.disk;
   }
   return disk_;
 }

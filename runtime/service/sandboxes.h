@@ -118,7 +118,7 @@ class Sandbox : public std::enable_shared_from_this<Sandbox> {
   std::uint64_t number_ = 0;
   jail::Enforcement enforcement_{};
   std::shared_ptr<LivingSandbox> living_;
-  std::shared_ptr<SandboxDisk> disk_;  // null: its working directory is memory
+  std::shared_ptr<SandboxDisk> disk_;      // null: its working directory is memory
   std::shared_ptr<VolumeMounts> volumes_;  // null: it has none
   DirectoryWatch::Bounds watch_bounds_;
   mutable UsageHistory usage_history_;

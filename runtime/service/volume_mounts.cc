@@ -32,8 +32,7 @@ std::optional<Refusal> Volumes::why_not_mount_locked(const Volume& volume,
                                                      const VolumeMount& mount) const {
   const VolumeRow& row = volume.row;
   const auto in_use = [&row](const std::string& why) {
-    return Refusal{.code = RefusalCode::volume_in_use,
-                   .detail = "volume: " + row.name + " " + why};
+    return Refusal{.code = RefusalCode::volume_in_use, .detail = "volume: " + row.name + " " + why};
   };
   if (volume.written != nullptr) {
     return in_use("is written to by sandbox " + volume.users.front().sandbox);
@@ -44,8 +43,8 @@ std::optional<Refusal> Volumes::why_not_mount_locked(const Volume& volume,
                   ", and whoever writes to it must be alone");
   }
   if (volume.copies > 0) return in_use("is being copied");
-  const bool is_full = row.used_bytes > std::uint64_t{row.size_mb} << 20 ||
-                       row.files > SandboxDisks::max_files;
+  const bool is_full =
+      row.used_bytes > std::uint64_t{row.size_mb} << 20 || row.files > SandboxDisks::max_files;
   if (!is_full) return std::nullopt;
   return Refusal{.code = RefusalCode::volume_full,
                  .detail = "volume: " + row.name + " has more in it than its " +
@@ -112,9 +111,8 @@ Volumes::Or<std::shared_ptr<VolumeMounts>> Volumes::mount(const Principal& princ
                                             "the reason")};
   }
   for (std::size_t i = 0; i < all.size(); ++i) {
-    found[i]->users.push_back({.sandbox = sandbox,
-                               .path = all[i].mount.path,
-                               .is_read_only = all[i].mount.is_read_only});
+    found[i]->users.push_back(
+        {.sandbox = sandbox, .path = all[i].mount.path, .is_read_only = all[i].mount.is_read_only});
     found[i]->written = all[i].disk;
   }
   mounts->all_ = std::move(all);
@@ -134,6 +132,7 @@ void Volumes::release(const std::string& sandbox, const std::vector<VolumeMounts
     const DiskUse use = one.disk->use();
     volume.row.used_bytes = use.bytes;
     volume.row.files = use.files;
+    jobs_.writer().add([this, row = volume.row] { return table_.put(row); });
     recount_later(*found);
   }
 }
@@ -143,6 +142,8 @@ void Volumes::recount_later(const Found& volume) {
 }
 
 void Volumes::recount(const Found& volume) {
+  // The next server counts all of them anyway.
+  if (draining_.requested()) return;
   VolumeRow row;
   {
     const std::lock_guard lock(mutex_);

@@ -18,8 +18,8 @@ constexpr std::uint32_t usual_mb = 1024;
 
 // The first names of paths that a sandbox has anyway, or that programs expect to be the system's.
 constexpr std::string_view places_of_the_system[] = {
-    "bin", "boot",   "dev", "etc",  "lib", "lib32", "lib64", "libx32", "proc",
-    "run", "sbin", "sys", "tmp", "usr",   "var",   "workspace"};
+    "bin",  "boot", "dev",  "etc", "lib", "lib32", "lib64", "libx32",
+    "proc", "run",  "sbin", "sys", "tmp", "usr",   "var",   "workspace"};
 
 double max_volume_mb(const RequestRules& rules) {
   return rules.max_directory_mb == 0 ? largest_directory_mb : rules.max_directory_mb;
@@ -148,7 +148,8 @@ Complaint read_volume_mounts(const json::Value& value, std::vector<VolumeMount>&
     if (const Complaint complaint = read_mount(*members, mount)) return where + *complaint;
     for (const VolumeMount& other : mounts) {
       if (is_at_or_below(mount.path, other.path) || is_at_or_below(other.path, mount.path)) {
-        return where + "path: " + mount.path + " is the place of another volume, or is above or "
+        return where + "path: " + mount.path +
+               " is the place of another volume, or is above or "
                "below one";
       }
     }

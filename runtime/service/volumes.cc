@@ -70,7 +70,12 @@ void Volumes::restore() {
         volumes_.back()->row = std::move(row);
         continue;
       }
-      if (auto removed = disks_->store().remove_kept(row.id); !removed) return removed.error();
+      if (auto removed = disks_->store().remove_kept(row.id); !removed) {
+        // The next server tries again.
+        logger_.error("what is left of a volume cannot be removed",
+                      {{"volume_id", row.id}, {"error", removed.error().message()}});
+        continue;
+      }
       if (auto removed = table_.remove(row.id); !removed) return removed.error();
     }
     return {};
@@ -147,8 +152,9 @@ std::optional<Refusal> Volumes::why_no_room_locked(const std::string& owner,
   }
   if (volumes_.size() >= options_.most || all_mb > options_.max_total_mb) {
     return Refusal{.code = RefusalCode::busy,
-                   .detail = "there are as many volumes as the operator allows "
-                             "(SANDBOX_MAX_VOLUMES, SANDBOX_MAX_VOLUMES_MB)"};
+                   .detail =
+                       "there are as many volumes as the operator allows "
+                       "(SANDBOX_MAX_VOLUMES, SANDBOX_MAX_VOLUMES_MB)"};
   }
   return std::nullopt;
 }
@@ -257,7 +263,11 @@ awaitable<Result<void>> Volumes::make(Found volume, Found original, Cancel cance
   auto disk = disks_->make(size);
   if (!disk) co_return disk.error();
   const auto added = co_await write(&VolumeTable::add, row);
-  if (!added) co_return added.error();
+  if (!added) {
+    (*disk)->give_up();
+    disks_->remove_soon();
+    co_return added.error();
+  }
   auto filling = [this, id = row.id, disk = *disk, original, cancel] {
     return fill(id, *disk, original.get(), cancel);
   };

@@ -66,9 +66,9 @@ class VolumeMounts {
 class Volumes : public std::enable_shared_from_this<Volumes> {
  public:
   struct Options {
-    std::uint32_t most = 100;               // of all owners together
-    std::uint64_t max_total_mb = 102'400;   // of their sizes, all together
-    std::uint32_t max_per_owner = 100;      // of these, for each owner
+    std::uint32_t most = 100;              // of all owners together
+    std::uint64_t max_total_mb = 102'400;  // of their sizes, all together
+    std::uint32_t max_per_owner = 100;     // of these, for each owner
     std::uint64_t max_mb_per_owner = 102'400;
     std::uint32_t max_mb = 10'240;  // of each
   };
@@ -138,9 +138,8 @@ class Volumes : public std::enable_shared_from_this<Volumes> {
   jail::Result<DiskUse> fill(const std::string& id, SandboxDisk& disk, const Volume* original,
                              const Cancel& cancel);
   boost::asio::awaitable<jail::Result<void>> make(Found volume, Found original, Cancel cancel);
-  boost::asio::awaitable<jail::Result<bool>> write(jail::Result<void> (VolumeTable::*how)(
-                                                       const VolumeRow&),
-                                                   VolumeRow row);
+  boost::asio::awaitable<jail::Result<bool>> write(
+      jail::Result<void> (VolumeTable::*how)(const VolumeRow&), VolumeRow row);
   boost::asio::awaitable<jail::Result<bool>> forget(std::string id);
   Refusal failed(const Caller& caller, const jail::Error& error) const;
   std::optional<Refusal> why_not_mount_locked(const Volume& volume, const VolumeMount& mount) const;

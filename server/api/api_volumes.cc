@@ -9,6 +9,7 @@
 #include "server/api/decode.h"
 #include "server/api/query.h"
 #include "server/api/route_groups.h"
+#include "server/api/sandbox_target.h"
 
 namespace server {
 namespace {
@@ -69,8 +70,8 @@ awaitable<Response> show_volume(runtime::Services services, Call call) {
 awaitable<Response> delete_volume(runtime::Services services, Call call) {
   const auto refused = co_await services.volumes->remove(caller_of(call), call.parameter("id"));
   if (refused) co_return problem(*refused);
-  services.logger.info("volume deleted", {{"request_id", call.head.request_id},
-                                          {"volume", call.parameter("id")}});
+  services.logger.info("volume deleted",
+                       {{"request_id", call.head.request_id}, {"volume", call.parameter("id")}});
   co_return no_content();
 }
 

@@ -304,8 +304,8 @@ void spell_out(std::vector<std::string>& args) {
   } else if (args.size() == 1 && args.front() == "version") {
     args.front() = "--version";
   } else if (args.size() == 2 && args.back() == "help" &&
-             (args.front() == "sandbox" || args.front() == "lessons" ||
-              args.front() == "jobs" || args.front() == "volume")) {
+             (args.front() == "sandbox" || args.front() == "lessons" || args.front() == "jobs" ||
+              args.front() == "volume")) {
     args.back() = "--help";
   }
 }

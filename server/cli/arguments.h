@@ -127,10 +127,9 @@ struct Finished {
   std::string error;
 };
 
-using Command =
-    std::variant<ExecOptions, RunTaskOptions, BenchmarkOptions, LessonsOptions, ServeOptions,
-                 McpOptions, DoctorOptions, client::Options, client::JobsOptions,
-                 client::VolumesOptions, Finished>;
+using Command = std::variant<ExecOptions, RunTaskOptions, BenchmarkOptions, LessonsOptions,
+                             ServeOptions, McpOptions, DoctorOptions, client::Options,
+                             client::JobsOptions, client::VolumesOptions, Finished>;
 
 // `args` without the program's name.
 Command parse_arguments(std::vector<std::string> args, const std::string& version);

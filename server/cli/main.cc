@@ -20,8 +20,8 @@
 #include "server/cli/run_task.h"
 #include "server/cli/sandbox/sandbox_command.h"
 #include "server/cli/serve.h"
-#include "server/cli/write_all.h"
 #include "server/cli/volumes/volumes_command.h"
+#include "server/cli/write_all.h"
 
 namespace {
 

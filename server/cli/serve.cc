@@ -174,9 +174,8 @@ int serve_with(Service& service, Listener listener, const std::optional<std::str
   }
   notifier.tell("READY=1");
   const bool clean = asio::co_spawn(first,
-                                    serve_until_signal(signals, api, http, sandboxes,
-                                                       volumes.get(), webhooks,
-                                                       config.drain, notifier, logger),
+                                    serve_until_signal(signals, api, http, sandboxes, volumes.get(),
+                                                       webhooks, config.drain, notifier, logger),
                                     asio::use_future)
                          .get();
   if (clean) {

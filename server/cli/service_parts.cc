@@ -131,8 +131,7 @@ std::shared_ptr<runtime::Volumes> volumes_of(runtime::Jobs& jobs,
     return nullptr;
   }
   const runtime::Config& config = service.start.config;
-  const bool has_several_tenants =
-      runtime::number_of_tenants(runtime::api_keys_of(config)) > 1;
+  const bool has_several_tenants = runtime::number_of_tenants(runtime::api_keys_of(config)) > 1;
   const auto share_of = [has_several_tenants](std::uint32_t all) {
     return has_several_tenants ? (all + 1) / 2 : all;
   };

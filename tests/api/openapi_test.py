@@ -74,6 +74,12 @@ EXCLUDED = {
         "Settings": "servers that do not start",
     },
     "strangers": {},
+    "volume_contents": {"Restarts": "servers that start and end"},
+    "volumes": {
+        "CommandLine": "it goes past the client",
+        "Off": "servers that start and end",
+        "Volumes.test_requests_that_are_none": "requests that the proxy refuses by itself",
+    },
     "webhook_secret": {"Kept": "servers that start and end"},
     "webhooks": {
         "Delivered.test_a_slow_receiver_keeps_nobody_else_waiting": "it is about who waits",
@@ -122,7 +128,10 @@ def fits(target, path):
 
 
 class Description(live_server.ServerTest):
-    environment = {"JOBS_PATH": ":memory:"}
+    @classmethod
+    def setUpClass(cls):
+        cls.environment = live_server.place_for_volumes(cls)
+        super().setUpClass()
 
     def setUp(self):
         super().setUp()
@@ -262,6 +271,12 @@ class Answers(unittest.TestCase):
 
     def test_strangers(self):
         self.through_the_proxy("strangers")
+
+    def test_volume_contents(self):
+        self.through_the_proxy("volume_contents")
+
+    def test_volumes(self):
+        self.through_the_proxy("volumes")
 
     def test_webhook_secret(self):
         self.through_the_proxy("webhook_secret")

@@ -332,6 +332,7 @@ class Killed(live_server.ServerTest):
             database.execute("DROP TABLE sandboxes")
             database.execute("DROP TABLE sandbox_events")
             database.execute("DROP TABLE webhooks")
+            database.execute("DROP TABLE volumes")
             database.execute("ALTER TABLE jobs ADD COLUMN result TEXT NOT NULL DEFAULT ''")
             database.execute("UPDATE jobs SET result = ?", (json.dumps(answer),))
             if version == 1:

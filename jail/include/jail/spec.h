@@ -34,7 +34,7 @@ struct ReadOnlyBind {
 enum class Programs : std::uint8_t { refused, allowed };
 
 // Whether a guest may change what is in a volume.
-enum class VolumeAccess : std::uint8_t { read_only, read_write };
+enum class VolumeAccess : std::uint8_t { read_write, read_only };
 
 // A view of a directory of the host: the directory itself, nosuid and nodev, writable unless
 // `access` says otherwise, and noexec unless `programs` says otherwise (an interpreter reads a

@@ -65,8 +65,7 @@ std::string loosened_text(const JailSpec& spec) {
     listing.add("volume",
                 volume.target +
                     (volume.access == VolumeAccess::read_only ? " reads " : " writes into ") +
-                    volume.source +
-                    (runs ? ", whose programs may run" : ", no programs"),
+                    volume.source + (runs ? ", whose programs may run" : ", no programs"),
                 volume.why);
   }
   for (const Device& device : spec.devices) {

@@ -77,8 +77,8 @@ struct DispatchVolumes {
     if (options.size_mb) writer.key("size_mb").integer(*options.size_mb);
     if (!options.copy_of.empty()) writer.key("copy_of").string(options.copy_of);
     writer.end_object();
-    const auto answer = client.ask(
-        {.method = "POST", .path = "/v1/volumes", .body = std::move(writer).take()});
+    const auto answer =
+        client.ask({.method = "POST", .path = "/v1/volumes", .body = std::move(writer).take()});
     return show(client, answer, options.format,
                 [](const json::Value& volume) { return shown(volume, "id") + "\n"; });
   }

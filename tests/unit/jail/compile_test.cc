@@ -226,14 +226,21 @@ TEST(Grants, CoverNothingOfTheJail) {
   cases.push_back({"volumes[1].target", ErrorKind::refused, [](JailSpec& s) {
                      s.volumes.push_back({"/srv/b", "/data/b", "why"});
                    }});
-  cases.push_back({"volumes[0].access", ErrorKind::refused, [](JailSpec& s) {
-                     s.life = Life::until_ended;
-                     s.argv.clear();
-                     s.env.clear();
-                     s.volumes[0].target = "/workspace";
-                     s.volumes[0].access = VolumeAccess::read_only;
-                   }});
   expect_named(cases);
+}
+
+TEST(Grants, AReadOnlyVolumeIsNoWorkingDirectory) {
+  JailSpec value = granted();
+  value.life = Life::until_ended;
+  value.argv.clear();
+  value.env.clear();
+  value.volumes[0].target = "/workspace";
+  ASSERT_TRUE(compile(value, host())) << compile(value, host()).error().message();
+  value.volumes[0].access = VolumeAccess::read_only;
+  const auto plan = compile(value, host());
+  ASSERT_FALSE(plan);
+  EXPECT_EQ(plan.error().kind, ErrorKind::refused);
+  EXPECT_THAT(plan.error().message(), StartsWith("volumes[0].access: "));
 }
 
 TEST(Grants, ShowNothingThatIsTheKernels) {

@@ -91,6 +91,15 @@ TEST(SandboxArguments, SecretsAreNotWrittenOnTheCommandLine) {
   }
 }
 
+TEST(SandboxArguments, VolumesHaveAPlaceAndMayBeReadOnly) {
+  const auto options = parsed_as<CreateOptions>(
+      {"create", "--volume", "data:/data", "--volume", "models:/mnt/models:ro"});
+  EXPECT_EQ(options.volumes,
+            (std::vector<runtime::VolumeMount>{
+                {.volume = "data", .path = "/data"},
+                {.volume = "models", .path = "/mnt/models", .is_read_only = true}}));
+}
+
 TEST(SandboxArguments, TimesAndSizesMayHaveUnits) {
   const auto options = parsed_as<CreateOptions>(
       {"create", "--memory", "1g", "--disk", "128m", "--timeout", "2h", "--idle", "90s"});

@@ -100,5 +100,27 @@ TEST_F(SandboxDisksTest, WhatWasGivenUpIsRemovedByItself) {
   EXPECT_TRUE(std::filesystem::is_empty(removed));
 }
 
+TEST_F(SandboxDisksTest, AVolumeIsPromisedWhatItMayStillTake) {
+  const auto disks = open(0);
+  const std::uint64_t most = available() / 10 * 6;
+  auto made = disks->make(0);
+  ASSERT_TRUE(made);
+  ASSERT_TRUE(disks->store().keep((*made)->directory(), "volume"));
+  (*made)->give_up();
+  DiskUse use;
+  use.bytes = most / 6 * 5;
+  auto mounted = disks->adopt(*disks->store().open_kept("volume"), most, use);
+  ASSERT_TRUE(mounted) << mounted.error().message();
+  EXPECT_EQ((*mounted)->use().bytes, use.bytes);
+  EXPECT_TRUE(disks->make(most)) << "little of it is left to be taken";
+  (*mounted)->give_up();
+  EXPECT_TRUE(std::filesystem::exists(root_ + "/disks/volumes/volume"));
+  auto empty = disks->adopt(*disks->store().open_kept("volume"), most, DiskUse());
+  ASSERT_TRUE(empty);
+  EXPECT_FALSE(disks->make(most));
+  (*empty)->give_up();
+  EXPECT_TRUE(disks->make(most)) << "one that nobody writes to is promised nothing";
+}
+
 }  // namespace
 }  // namespace runtime

@@ -6,6 +6,7 @@
 
 #include "runtime/store/job_table.h"
 #include "runtime/store/sandbox_table.h"
+#include "runtime/store/volume_table.h"
 #include "runtime/store/webhook_table.h"
 
 namespace runtime {
@@ -182,7 +183,7 @@ TEST_F(JobHistory, OfVersion3GetsTheTablesOfSandboxes) {
     ASSERT_TRUE(database.has_value());
     ASSERT_TRUE(
         database->run("DROP TABLE sandboxes; DROP TABLE sandbox_events; DROP TABLE webhooks;"
-                      "PRAGMA user_version=3"));
+                      "DROP TABLE volumes; PRAGMA user_version=3"));
   }
   auto opened = JobTable::open(path(), {});
   ASSERT_TRUE(opened.has_value()) << opened.error().message();
@@ -196,7 +197,9 @@ TEST_F(JobHistory, OfVersion4GetsTheTableOfWebhooksAndKeepsItsSandboxes) {
     JobTable table = open();
     SandboxTable sandboxes(table.database(), 10);
     ASSERT_TRUE(sandboxes.put({.id = "a", .owner = "o", .ended = {}, .record = "r"}).has_value());
-    ASSERT_TRUE(table.database().run("DROP TABLE webhooks; DROP TABLE volumes; PRAGMA user_version=4").has_value());
+    ASSERT_TRUE(table.database()
+                    .run("DROP TABLE webhooks; DROP TABLE volumes; PRAGMA user_version=4")
+                    .has_value());
   }
   auto opened = JobTable::open(path(), {});
   ASSERT_TRUE(opened.has_value()) << opened.error().message();
@@ -206,6 +209,17 @@ TEST_F(JobHistory, OfVersion4GetsTheTableOfWebhooksAndKeepsItsSandboxes) {
   EXPECT_EQ(kept->size(), 1u);
   WebhookTable webhooks(opened->database());
   EXPECT_TRUE(webhooks.all().has_value());
+}
+
+TEST_F(JobHistory, OfVersion5GetsTheTableOfVolumes) {
+  {
+    JobTable table = open();
+    ASSERT_TRUE(table.database().run("DROP TABLE volumes; PRAGMA user_version=5").has_value());
+  }
+  auto opened = JobTable::open(path(), {});
+  ASSERT_TRUE(opened.has_value()) << opened.error().message();
+  VolumeTable volumes(opened->database());
+  EXPECT_TRUE(volumes.all().has_value());
 }
 
 TEST_F(JobHistory, OfALaterVersionIsLeftAlone) {
