@@ -130,8 +130,7 @@ void LivingSandbox::go_on_with_pause(std::chrono::system_clock::time_point since
   if (!pause_ || !pause_->began) return;
   pause_->since = since;
   pause_->left = left;
-  set_end(clock_->now() +
-          std::chrono::duration_cast<Time::duration>(until - std::chrono::system_clock::now()));
+  set_end_by_calendar(until);
   wake();
 }
 

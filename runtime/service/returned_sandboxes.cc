@@ -211,7 +211,7 @@ asio::awaitable<void> Sandboxes::bring_one_back(Returning how) {
     const auto paused = co_await sandbox->living_->pause();
     if (paused) sandbox->living_->go_on_with_pause(*how.paused_since, how.ends_at, how.left);
   } else {
-    sandbox->living_->set_lifetime(between(std::chrono::system_clock::now(), how.ends_at));
+    sandbox->living_->set_ends_at(how.ends_at);
   }
   keep_living(*sandbox);
 }
