@@ -241,22 +241,6 @@ void Sandboxes::leave_for_later(Sandbox& sandbox, const std::string& why) {
   note_end(sandbox, sandbox.end_->outcome);
 }
 
-bool Sandboxes::comes_back(const Sandbox& sandbox, LivingSandbox::Cause cause) const {
-  return cause == LivingSandbox::Cause::stopping && sandbox.disk_ != nullptr &&
-         options_.disks->are_kept();
-}
-
-// For one that has ended in this server and would come back with the next one.
-void Sandboxes::end_for_good(Sandbox& sandbox, Outcome outcome) {
-  if (sandbox.disk_ != nullptr) {
-    sandbox.disk_->give_up();
-    options_.disks->remove_soon();
-  }
-  sandbox.comes_back_ = false;
-  const std::lock_guard lock(sandbox.mutex_);
-  sandbox.end_->outcome = std::move(outcome);
-}
-
 void Sandboxes::keep_living(Sandbox& sandbox) {
   const std::lock_guard lock(mutex_);
   if (!sandbox.end()) history_.keep(sandbox.known());

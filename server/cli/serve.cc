@@ -146,7 +146,7 @@ int serve_with(Service& service, Listener listener, const std::optional<std::str
                                    .lessons = agent.lessons.get(),
                                    .sandboxes = &sandboxes,
                                    .webhooks = &webhooks});
-  // Who connects meanwhile waits.
+  // Clients that connect meanwhile wait.
   sandboxes.bring_back(workers.executors());
   HttpOptions options;
   options.max_connections = config.api_max_connections;

@@ -1,15 +1,21 @@
 """A restart brings back the sandboxes whose /workspace is on the host's disk: what they have again, what is gone, and what
 became of the others."""
-import hashlib
+import http.client
+import itertools
 import json
+import os
 import pathlib
+import random
 import shutil
+import signal
 import tempfile
+import threading
 import time
 import unittest
 
 import host_view
 import live_server
+from ledger import files_below
 from living_sandbox import Sandbox, moment
 from secret_upstream import Authority, Upstream
 from webhook_receiver import Receiver
@@ -44,6 +50,11 @@ class ReturnTest(unittest.TestCase):
         """Ends the server as an operator or as the kernel would."""
         if how == "kill":
             self.server.kill()
+        elif how == "interrupt":
+            # Ctrl-C: all processes of the terminal get it.
+            os.killpg(self.server.pid, signal.SIGINT)
+            self.assertTrue(host_view.wait_until(lambda: self.server.exit_status is not None, 15), self.server.log)
+            self.server.stop()
         else:
             self.assertEqual(0, self.server.stop(), self.server.log)
 
@@ -72,7 +83,7 @@ class ReturnTest(unittest.TestCase):
 
 class Return(ReturnTest):
     def test_files_names_and_rights_are_the_same_and_processes_are_gone(self):
-        for how in ("stop", "kill"):
+        for how in ("stop", "kill", "interrupt"):
             with self.subTest(how):
                 self.start()
                 made = self.make(name="box", metadata={"a": "b"}, env={"GREETING": "hello"}, idle_seconds=5000, timeout_seconds=3000)
@@ -127,6 +138,47 @@ class Return(ReturnTest):
             self.start()
         self.assertEqual("0\n1\n2\n3\n", self.again(made).run("cat log")["stdout"])
         self.assertEqual(1, len(self.disks()))
+
+    def test_what_was_changed_last(self):
+        self.start()
+        made = self.make(timeout_seconds=1000, metadata={"a": "old"})
+        made.pause()
+        self.assertEqual("running", made.ask_to("resume").json["state"])
+        self.assertEqual(200, made.change(metadata={"a": "new", "b": "c"}, timeout_seconds=2000, idle_seconds=500).status)
+        before = made.now()
+        self.end("kill")
+        self.start()
+        self.assertEqual(before, self.again(made).now())
+        self.assertEqual(("running", {"a": "new", "b": "c"}, 500), tuple(before[name] for name in ("state", "metadata", "idle_seconds")))
+
+    def test_files_that_were_acknowledged_are_there_after_a_kill(self):
+        self.start()
+        made = self.make()
+        written = {}
+
+        def write():
+            client = self.client_with("first-key")
+            try:
+                for number in itertools.count():
+                    content = os.urandom(random.randrange(100_000))
+                    answer = client.send("PUT", f"{made.path}/files/workspace/{number % 40}", content)
+                    if answer.status not in (200, 201, 204):
+                        return
+                    written[str(number % 40)] = content
+            except (OSError, http.client.HTTPException):
+                pass
+
+        writer = threading.Thread(target=write, daemon=True)
+        writer.start()
+        self.assertTrue(host_view.wait_until(lambda: len(written) >= 30, 30), len(written))
+        self.end("kill")
+        writer.join()
+        self.start()
+        found = files_below(self.again(made), "/workspace")
+        different = [name for name, content in written.items() if found[name] != content]
+        # The one that had no answer may be there already.
+        self.assertLessEqual(len(different), 1, different)
+        self.assertLessEqual(len(found.keys() - written.keys()), 1)
 
     def test_memory_has_ended_with_the_server(self):
         for how in ("stop", "kill"):
