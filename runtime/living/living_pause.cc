@@ -130,14 +130,13 @@ void LivingSandbox::go_on_with_pause(std::chrono::system_clock::time_point since
   if (!pause_ || !pause_->began) return;
   pause_->since = since;
   pause_->left = left;
-  set_end(clock_->now() +
-          std::chrono::duration_cast<Time::duration>(until - std::chrono::system_clock::now()));
+  set_end_by_calendar(until);
   wake();
 }
 
 LivingSandbox::Clocks LivingSandbox::clocks() const {
   const std::lock_guard lock(mutex_);
-  Clocks clocks{.ends_at = ends_at_, .pauses = all_pauses_};
+  Clocks clocks{.ends_at = ends_at_, .pauses = all_pauses_, .paused_since = {}, .left = {}};
   if (pause_ && pause_->began) {
     clocks.paused_since = pause_->since;
     clocks.left = pause_->left;

@@ -382,6 +382,19 @@ void LivingSandbox::set_end(Time at) {
              std::chrono::duration_cast<std::chrono::system_clock::duration>(end_ - clock_->now());
 }
 
+void LivingSandbox::set_end_by_calendar(std::chrono::system_clock::time_point at) {
+  const Time end = clock_->now() + std::chrono::duration_cast<Time::duration>(
+                                       at - std::chrono::system_clock::now());
+  set_end(end);
+  if (end_ == end) ends_at_ = at;
+}
+
+void LivingSandbox::set_ends_at(std::chrono::system_clock::time_point at) {
+  const std::lock_guard lock(mutex_);
+  set_end_by_calendar(at);
+  wake();
+}
+
 void LivingSandbox::end(Cause cause) {
   const std::lock_guard lock(mutex_);
   end_now(cause);

@@ -166,6 +166,8 @@ class LivingSandbox : public std::enable_shared_from_this<LivingSandbox> {
   // Sets the lifetime, which counts from now on, or from its resumption. It is reduced to what is
   // left of the lifetime that it may have in all.
   void set_lifetime(std::chrono::milliseconds time);
+  // The same for one that is not paused, by the calendar.
+  void set_ends_at(std::chrono::system_clock::time_point at);
   std::optional<std::chrono::milliseconds> idle() const;
   void set_idle(std::optional<std::chrono::milliseconds> idle);
 
@@ -248,6 +250,7 @@ class LivingSandbox : public std::enable_shared_from_this<LivingSandbox> {
   jail::Result<void> resume_on_demand_now();
   Time last_end() const;
   void set_end(Time at);
+  void set_end_by_calendar(std::chrono::system_clock::time_point at);
   void end_now(Cause cause);
   Time next_look() const;
   void wake();

@@ -218,7 +218,7 @@ asio::awaitable<void> Sandboxes::bring_one_back(Returning how) {
     const auto paused = co_await sandbox->living_->pause();
     if (paused) sandbox->living_->go_on_with_pause(*how.paused_since, how.ends_at, how.left);
   } else {
-    sandbox->living_->set_lifetime(between(std::chrono::system_clock::now(), how.ends_at));
+    sandbox->living_->set_ends_at(how.ends_at);
   }
   keep_living(*sandbox);
 }
@@ -246,19 +246,6 @@ void Sandboxes::leave_for_later(Sandbox& sandbox, const std::string& why) {
     sandbox.end_ = Sandbox::End{outcome_of_no_return(why), std::chrono::system_clock::now()};
   }
   note_end(sandbox, sandbox.end_->outcome);
-}
-
-bool Sandboxes::comes_back(const Sandbox& sandbox, LivingSandbox::Cause cause) const {
-  return cause == LivingSandbox::Cause::stopping && sandbox.disk_ != nullptr &&
-         options_.disks->are_kept();
-}
-
-// For one that has ended in this server and would come back with the next one.
-void Sandboxes::end_for_good(Sandbox& sandbox, Outcome outcome) {
-  give_up_disk(sandbox);
-  sandbox.comes_back_ = false;
-  const std::lock_guard lock(sandbox.mutex_);
-  sandbox.end_->outcome = std::move(outcome);
 }
 
 void Sandboxes::keep_living(Sandbox& sandbox) {

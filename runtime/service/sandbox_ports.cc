@@ -82,14 +82,15 @@ asio::awaitable<Sandboxes::Or<PortConnection>> Sandboxes::connect(
   co_return std::move(*connection);
 }
 
-void Sandboxes::renew_token(const Caller& caller, Sandbox& sandbox) {
+asio::awaitable<void> Sandboxes::renew_token(Caller caller, Found sandbox) {
   {
-    const std::lock_guard lock(sandbox.mutex_);
-    sandbox.access_token_ = Secret(random_text());
+    const std::lock_guard lock(sandbox->mutex_);
+    sandbox->access_token_ = Secret(random_text());
   }
-  note(caller, sandbox, SandboxEventKind::changed,
+  note(caller, *sandbox, SandboxEventKind::changed,
        [](json::Writer& writer) { writer.key("access_token").string("renewed"); });
-  if (sandbox.disk_ != nullptr) keep_living(sandbox);
+  if (sandbox->disk_ != nullptr) keep_living(*sandbox);
+  co_await history_.settle();
 }
 
 }  // namespace runtime

@@ -223,7 +223,7 @@ class Sandboxes {
 
   // Replaces its access token: the old one opens nothing from now on, but connections that it
   // opened go on.
-  void renew_token(const Caller& caller, Sandbox& sandbox);
+  boost::asio::awaitable<void> renew_token(Caller caller, Found sandbox);
 
   // Ends it where it lives, and waits for that; forgets it where it has ended.
   boost::asio::awaitable<void> remove(Caller caller, Found sandbox);

@@ -58,7 +58,7 @@ Result<std::vector<std::int64_t>> SandboxTable::processes_without_end(std::strin
   auto statement = database_.prepare(
       "SELECT pid FROM (SELECT json_extract(detail, '$.pid') AS pid, kind, max(number)"
       " FROM sandbox_events WHERE sandbox = ? AND kind IN ('process_started', 'process_ended')"
-      " GROUP BY 1) WHERE kind = 'process_started' ORDER BY pid");
+      " GROUP BY 1) WHERE kind = 'process_started' AND pid > 0 ORDER BY pid");
   if (!statement) return statement.error();
   statement->text(sandbox);
   std::vector<std::int64_t> pids;

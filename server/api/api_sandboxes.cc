@@ -92,7 +92,7 @@ awaitable<Response> do_to_sandbox(runtime::Services services, const runtime::Req
 awaitable<Response> renew_token(runtime::Services services, const runtime::RequestRules* rules,
                                 SandboxTarget target, Call call) {
   if (auto refusal = refuse_fields(call.body, *rules)) co_return std::move(*refusal);
-  services.sandboxes->renew_token(caller_of(call), *target.sandbox);
+  co_await services.sandboxes->renew_token(caller_of(call), target.sandbox);
   co_return answer_of(services, call, *target.sandbox);
 }
 

@@ -150,7 +150,7 @@ int serve_with(Service& service, Listener listener, const std::optional<std::str
                                    .sandboxes = &sandboxes,
                                    .webhooks = &webhooks,
                                    .volumes = volumes.get()});
-  // Who connects meanwhile waits.
+  // Clients that connect meanwhile wait.
   sandboxes.bring_back(workers.executors());
   HttpOptions options;
   options.max_connections = config.api_max_connections;

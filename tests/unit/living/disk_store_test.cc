@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -193,6 +194,83 @@ TEST_F(DiskStoreTest, WhatADeadServerLeftMakesRoomForTheNext) {
   ASSERT_TRUE(WIFEXITED(status));
   if (WEXITSTATUS(status) == 100) GTEST_SKIP() << "no user namespace can be had";
   EXPECT_EQ(WEXITSTATUS(status), 0);
+}
+
+class DisksThatComeBack : public DiskStoreTest {
+ protected:
+  std::shared_ptr<DiskStore> server(const std::string& name,
+                                    std::chrono::seconds patience = std::chrono::hours(1)) const {
+    auto store = DiskStore::open(disks(), {.name = name, .patience = patience});
+    if (!store) ADD_FAILURE() << store.error().message();
+    return store ? *store : nullptr;
+  }
+  // A directory that a server of this name has left, with a file in it.
+  std::string left_by(const std::string& name) const {
+    const auto directory = *server(name)->make();
+    std::ofstream(directory->path() + "/file") << "text";
+    return directory->name();
+  }
+  fs::path path_of(const std::string& server, const std::string& disk) const {
+    return fs::path(disks()) / ("kept-" + server) / disk;
+  }
+};
+
+TEST_F(DisksThatComeBack, OneIsTakenByItsNameAndTheRestIsRemoved) {
+  const std::string kept = left_by("a");
+  const std::string other = left_by("a");
+  const std::string shut = left_by("a");
+  fs::permissions(path_of("a", kept), fs::perms::none);
+  fs::permissions(path_of("a", shut), fs::perms::none);
+  const auto store = server("a");
+  store->give_up_others({kept});
+  const auto taken = store->take(kept);
+  ASSERT_TRUE(taken) << taken.error().message();
+  EXPECT_EQ(empty(*store), State::done);
+  EXPECT_TRUE(fs::exists((*taken)->path() + "/file"));
+  EXPECT_FALSE(fs::exists(path_of("a", other)));
+  EXPECT_FALSE(fs::exists(path_of("a", shut)));
+  (*taken)->give_up();
+  EXPECT_EQ(empty(*store), State::done);
+  EXPECT_FALSE(fs::exists(path_of("a", kept)));
+}
+
+TEST_F(DisksThatComeBack, ASecondServerOfTheNameIsRefused) {
+  const auto first = server("a");
+  EXPECT_EQ(DiskStore::open(disks(), {.name = "a"}).error().kind, ErrorKind::refused);
+}
+
+TEST_F(DisksThatComeBack, AnotherServerLeavesThemUntilTheyAreOld) {
+  const std::string disk = left_by("a");
+  fs::create_directories(root_ / "disks/volumes/mine");
+  for (const auto& other : {store(), server("b")}) EXPECT_EQ(empty(*other), State::done);
+  EXPECT_TRUE(fs::exists(path_of("a", disk) / "file"));
+  fs::last_write_time(path_of("a", ""), fs::file_time_type::clock::now() - std::chrono::hours(2));
+  {
+    const auto living = server("a");
+    EXPECT_EQ(empty(*server("b")), State::done);
+    EXPECT_TRUE(fs::exists(path_of("a", disk) / "file")) << "its server lives";
+  }
+  fs::last_write_time(path_of("a", ""), fs::file_time_type::clock::now() - std::chrono::hours(2));
+  EXPECT_EQ(empty(*server("b")), State::done);
+  EXPECT_FALSE(fs::exists(path_of("a", "")));
+  EXPECT_TRUE(fs::exists(root_ / "disks/volumes/mine"));
+}
+
+TEST_F(DiskStoreTest, OnlyADirectoryOfItsOwnIsTakenBack) {
+  const auto store = *DiskStore::open(disks(), {.name = "a"});
+  const fs::path own = fs::path(disks()) / "kept-a";
+  fs::create_directory(root_ / "outside");
+  fs::create_directory_symlink(root_ / "outside", own / "disk-link");
+  std::ofstream(own / "disk-file") << "text";
+  for (const char* name : {"disk-link", "disk-file", "disk-none", "removed",
+                           "disk-/../../../outside", "../kept-a", "."}) {
+    EXPECT_EQ(store->take(name).error().kind, ErrorKind::invalid) << name;
+  }
+  store->give_up_others({});
+  EXPECT_EQ(empty(*store), State::done);
+  EXPECT_TRUE(fs::exists(root_ / "outside"));
+  EXPECT_EQ((*DiskStore::open((root_ / "others").string()))->take("disk-none").error().kind,
+            ErrorKind::invalid);
 }
 
 TEST_F(DiskStoreTest, PlacesThatAreNone) {

@@ -132,6 +132,15 @@ TEST(Records, ASandboxComesBackAsItWas) {
   sandbox.outcome = full_result().outcome;
   sandbox.ended = 7us;
   sandbox.volumes = {{.volume = "data", .path = "/data", .is_read_only = true}};
+  sandbox.disk = "disk-1";
+  sandbox.env = {"A=b=c", "B="};
+  sandbox.access_token = "token";
+  sandbox.url_key = "key";
+  sandbox.secrets = {"example.com:443 Authorization"};
+  sandbox.timeout = 8ms;
+  sandbox.pauses = 9ms;
+  sandbox.paused_since = 10us;
+  sandbox.left = 11ms;
   const auto back = decode_sandbox(encode_record(sandbox));
   ASSERT_TRUE(back.has_value()) << back.error().message();
   // Equal fields give equal bytes.
@@ -139,6 +148,8 @@ TEST(Records, ASandboxComesBackAsItWas) {
   EXPECT_NE(encode_record(*back), encode_record(SandboxRecord{}));
   EXPECT_EQ(back->outcome->code, "cpu_time");
   EXPECT_EQ(back->volumes, sandbox.volumes);
+  EXPECT_EQ(back->env, sandbox.env);
+  EXPECT_EQ(back->paused_since, sandbox.paused_since);
   EXPECT_FALSE(decode_sandbox(encode_record(full_task())).has_value());
 }
 

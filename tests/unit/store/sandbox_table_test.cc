@@ -54,6 +54,29 @@ TEST_F(SandboxTableTest, KeepsWhatItWasToldLast) {
   EXPECT_EQ(table_.all()->size(), 1u);
 }
 
+TEST_F(SandboxTableTest, ProcessesWhoseEndNobodySaw) {
+  SandboxTable table(database_, 100);
+  const auto note = [&](const std::string& sandbox, const std::string& kind, int pid) {
+    ASSERT_TRUE(table.add_event(
+        "me", {.sandbox = sandbox,
+               .at = StoredTime(5us),
+               .kind = kind,
+               .request = "",
+               .detail = pid == 0 ? "{}" : "{\"pid\":" + std::to_string(pid) + "}"}));
+  };
+  for (const int pid : {5, 4, 3}) note("s", "process_started", pid);
+  note("s", "process_ended", 4);
+  note("s", "process_ended", 3);
+  note("s", "process_started", 3);
+  note("s", "process_started", 0);
+  note("s", "file_read", 9);
+  note("t", "process_started", 8);
+  note("t", "process_ended", 5);
+  EXPECT_THAT(*table.processes_without_end("s"), ElementsAre(3, 5));
+  EXPECT_THAT(*table.processes_without_end("t"), ElementsAre(8));
+  EXPECT_THAT(*table.processes_without_end("u"), IsEmpty());
+}
+
 TEST_F(SandboxTableTest, EventsOfAnOwnerAreNumberedAndTheOldestGo) {
   for (const char* kind : {"1", "2", "3", "4"}) add_event("me", "s", kind);
   add_event("you", "t", "yours");
