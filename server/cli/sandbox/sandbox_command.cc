@@ -160,7 +160,7 @@ int renew(ServerClient& client, const RenewOptions& options) {
   const auto answer = client.ask(
       {.method = "PATCH", .path = sandbox_path(options.id), .body = std::move(writer).take()});
   return show(client, answer, Format::text, [](const json::Value& sandbox) {
-    return "ends at " + shown(sandbox, "ends_at") + "\n";
+    return "ends at " + shown_moment(sandbox, "ends_at") + "\n";
   });
 }
 
