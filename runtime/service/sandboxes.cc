@@ -210,24 +210,6 @@ asio::awaitable<Sandboxes::Or<Sandboxes::Found>> Sandboxes::create(Caller caller
   co_return sandbox;
 }
 
-// Makes the working directory that the caller named, where it does not exist. Where it cannot be
-// made, no process could start, and the sandbox is ended.
-asio::awaitable<std::optional<Refusal>> Sandboxes::make_working_directory(Caller caller,
-                                                                          Found sandbox) {
-  const std::string path = sandbox->request().working_directory;
-  if (path == SandboxRequest().working_directory) co_return std::nullopt;
-  auto make = [files = sandbox->files(), path]() -> jail::Result<bool> {
-    if (const auto there = files.open_directory(path)) return false;
-    return files.make_directory(path);
-  };
-  const auto made = co_await do_file_work(*sandbox, std::move(make));
-  if (made || made.error().sys_errno == 0) co_return std::nullopt;
-  co_await remove(std::move(caller), sandbox);
-  co_return Refusal{.code = RefusalCode::bad_request,
-                    .detail = "working_directory: " + path +
-                              " is no directory of the sandbox and cannot be made there"};
-}
-
 Refusal Sandboxes::not_started(const jail::Error& error, std::string_view what) const {
   if (error.kind == jail::ErrorKind::invalid) {
     return {.code = RefusalCode::bad_request, .detail = error.doing};
