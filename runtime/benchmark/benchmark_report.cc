@@ -68,9 +68,12 @@ std::string cell(const std::string& text) {
   return result;
 }
 
+const char* tasks_text(std::size_t number) { return number == 1 ? "task" : "tasks"; }
+
 std::string cut_short(const BenchmarkReport& report) {
   if (report.tasks.size() == report.asked) return {};
-  return fmt::format("Cancelled after {} of {} tasks.\n", report.tasks.size(), report.asked);
+  return fmt::format("Cancelled after {} of {} {}.\n", report.tasks.size(), report.asked,
+                     tasks_text(report.asked));
 }
 
 }  // namespace
@@ -93,7 +96,8 @@ std::string as_table(const BenchmarkReport& report) {
                         score.error.empty() ? "" : "  " + short_error(score));
   }
   const std::size_t all = report.tasks.size();
-  text += fmt::format("\n{}: {} tasks in {:.1f} s\n", report.suite, all, seconds(report.time));
+  text += fmt::format("\n{}: {} {} in {:.1f} s\n", report.suite, all, tasks_text(all),
+                      seconds(report.time));
   text += "pass@1           " + percent(report.solved_within(1), all) + "\n";
   text += "solved within 3  " + percent(report.solved_within(few), all) + "\n";
   text += "each             " + one_decimal(report.attempts_each()) + " attempts, " +

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cerrno>
 #include <utility>
 
@@ -24,10 +25,22 @@ constexpr std::size_t max_file_bytes = 1u << 20;
 
 using Failure = std::optional<jail::Error>;
 
+// Options of the command line take 5s and 1g. The name of a setting has the unit already.
+std::string without_unit(const Setting& setting, std::string_view text) {
+  const std::size_t digits = text.find_first_not_of("0123456789.");
+  const bool has_unit = digits != 0 && digits != text.npos &&
+                        std::all_of(text.begin() + static_cast<std::ptrdiff_t>(digits), text.end(),
+                                    [](char letter) { return std::isalpha(letter) != 0; });
+  if (!has_unit) return {};
+  if (setting.name.ends_with("_SECONDS")) return ": a number of seconds without a unit";
+  return setting.name.ends_with("_MB") ? ": a number of megabytes without a unit" : "";
+}
+
 // The text reads: API_PORT in the environment: "x" is not allowed; expected an integer 0 .. 65535.
 jail::Error not_allowed(const Setting& setting, const std::string& place, std::string_view text) {
   const std::string value = setting.is_secret() ? "its value" : json::quoted(text);
-  return jail::invalid(place + ": " + value + " is not allowed; expected " + setting.allowed);
+  return jail::invalid(place + ": " + value + " is not allowed; expected " + setting.allowed +
+                       without_unit(setting, text));
 }
 
 Failure apply(const Setting& setting, Config& config, std::string_view text,

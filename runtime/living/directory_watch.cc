@@ -312,6 +312,21 @@ void DirectoryWatch::take_one(int number, std::uint32_t mask, std::uint32_t cook
   take_name(path, mask, events);
 }
 
+// Whether the event is of a file that never had a name, which the kernel calls # and a number: what
+// comes in by the server is written so, until it is whole and gets its name.
+bool DirectoryWatch::is_nameless(const std::string& path) {
+  const std::size_t slash = path.rfind('/');
+  const std::string name = path.substr(slash + 1);  // npos + 1 is 0
+  if (name.size() < 2 || name[0] != '#' || name.find_first_not_of("0123456789", 1) != name.npos) {
+    return false;
+  }
+  const int top = root();
+  if (top < 0) return false;
+  const jail::Fd directory =
+      below::open_directory(top, slash == path.npos ? "." : path.substr(0, slash).c_str());
+  return directory.valid() && !below::entry_at(directory.get(), name.c_str(), path);
+}
+
 void DirectoryWatch::take_name(const std::string& path, std::uint32_t mask, Events& events) {
   const bool is_directory = (mask & IN_ISDIR) != 0;
   if ((mask & (IN_CREATE | IN_MOVED_TO)) != 0) {
@@ -321,7 +336,7 @@ void DirectoryWatch::take_name(const std::string& path, std::uint32_t mask, Even
   } else if ((mask & IN_DELETE) != 0) {
     told_.erase(path);
     say(Type::removed, path, is_directory, events);
-  } else {
+  } else if (!is_nameless(path)) {
     say((mask & IN_ATTRIB) != 0 ? Type::attributes : Type::written, path, is_directory, events);
   }
 }

@@ -114,6 +114,7 @@ class DirectoryWatch {
   void take_one(int number, std::uint32_t mask, std::uint32_t cookie, std::string_view name,
                 Events& events);
   void take_name(const std::string& path, std::uint32_t mask, Events& events);
+  bool is_nameless(const std::string& path);
   void end_move(Events& events);
   void say(FileEvent::Type type, const std::string& path, bool is_directory, Events& events,
            const std::string& from = {});

@@ -175,6 +175,9 @@ std::vector<std::string> environment_of(const RunRequest& request) {
       {"LANG", "C.UTF-8"},
       {"TMPDIR", "/tmp"},
       {"PYTHONDONTWRITEBYTECODE", "1"},
+      // Nothing of the root can break, since it is read-only. pip then installs below HOME, in
+      // place of advice (PEP 668) that is for a host.
+      {"PIP_BREAK_SYSTEM_PACKAGES", "1"},
   };
   for (const auto& [name, value] : request.env) variables[name] = value;
   std::vector<std::string> environment;

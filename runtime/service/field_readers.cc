@@ -94,7 +94,10 @@ Complaint read_network_into(const Field& field, const json::Value& value, const 
   if (list->size() > max_destinations) {
     return "allow: expected at most " + std::to_string(max_destinations) + " destinations";
   }
-  if (rules.network.empty()) return "the operator allows no egress; expected none";
+  if (rules.network.empty()) {
+    return "expected none: this server gives programs no network unless its operator sets "
+           "SANDBOX_NETWORK_ENABLED";
+  }
   std::vector<std::string> allow;
   for (const json::Value& item : *list) {
     if (item.as_string() == nullptr) return expectation(field, rules);

@@ -206,7 +206,7 @@ constexpr RequestField<SandboxRequest> sandbox_rows[] = {
       .max = max_path_bytes,
       .expected = "an absolute path",
       .default_json = R"("/workspace")",
-      .description = "Where its processes start."},
+      .description = "Where its processes start. It is made where it is not there."},
      read_text_that<&SandboxRequest::working_directory, is_absolute_path>},
     {metadata_field, read_metadata},
     {{.name = "limits",

@@ -239,6 +239,9 @@ asio::awaitable<Sandboxes::Or<Sandboxes::Found>> Sandboxes::create(Caller caller
     sandbox->request_.network.secrets.clear();
     if (is_stopping_) sandbox->living_->end(LivingSandbox::Cause::stopping);
   }
+  if (auto refusal = co_await make_working_directory(std::move(caller), sandbox)) {
+    co_return std::move(*refusal);
+  }
   co_await history_.settle();
   co_return sandbox;
 }

@@ -47,6 +47,18 @@ Response as_refused(Route::Refusals form, Response response) {
   return kubernetes_style::in_envelope(response);
 }
 
+// Clients put the version before a path themselves, so that one whose URL ends with it asks for
+// /v1/v1/sandboxes; and not all paths have a version.
+std::string no_such_path_text(const RouteTable& routes, const RequestHead& head) {
+  constexpr std::string_view version = "/v1";
+  const std::string_view path = head.path;
+  const bool has_version =
+      path.starts_with(version) && path.substr(version.size()).starts_with('/');
+  const bool is_one_without =
+      has_version && routes.find(head.method, path.substr(version.size())).has_value();
+  return is_one_without ? "no such path; without /v1 it is one" : "no such path";
+}
+
 boost::asio::awaitable<Response> at_once(Response response) { co_return response; }
 
 }  // namespace
@@ -149,7 +161,9 @@ std::optional<Response> Api::why_refused(const RequestHead& head, Matched& match
   if (!matched.principal && !is_open) {
     return no_key(route);
   }
-  if (path.label.empty()) return problem(RefusalCode::no_such_path, "no such path");
+  if (path.label.empty()) {
+    return problem(RefusalCode::no_such_path, no_such_path_text(routes_, head));
+  }
   if (route == nullptr) {
     return problem(RefusalCode::method_not_allowed, "expected " + path.methods,
                    {{"Allow", path.methods}});

@@ -58,8 +58,9 @@ std::optional<double> factor_of(std::string_view suffix, Unit unit) {
   };
   constexpr Row rows[] = {
       {Unit::time, "ms", 0.001},  {Unit::time, "s", 1},        {Unit::time, "m", 60},
-      {Unit::time, "h", 3600},    {Unit::time, "d", 86'400},   {Unit::memory, "m", 1},
-      {Unit::memory, "mb", 1},    {Unit::memory, "mib", 1},    {Unit::memory, "g", 1024},
+      {Unit::time, "min", 60},    {Unit::time, "h", 3600},     {Unit::time, "d", 86'400},
+      {Unit::memory, "m", 1},     {Unit::memory, "mi", 1},     {Unit::memory, "mb", 1},
+      {Unit::memory, "mib", 1},   {Unit::memory, "g", 1024},   {Unit::memory, "gi", 1024},
       {Unit::memory, "gb", 1024}, {Unit::memory, "gib", 1024},
   };
   if (suffix.empty()) return 1;
@@ -186,6 +187,10 @@ std::optional<Finished> read_artifact_arguments(const ArtifactArguments& raw,
     const std::size_t colon = entry.rfind(':');
     if (colon == entry.npos || colon + 1 == entry.size()) {
       return usage("--artifact " + entry + ": expected GLOB:DIR");
+    }
+    if (entry[colon + 1] == '-') {
+      return usage("--artifact " + entry + ": expected a directory, which ./" +
+                   entry.substr(colon + 1) + " would name");
     }
     const std::string glob = entry.substr(0, colon);
     if (const auto checked = jail::check_glob(glob); !checked) {

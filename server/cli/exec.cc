@@ -171,6 +171,15 @@ std::string file_name_for(const ExecOptions& options,
   return is_plain && !is_taken ? name : std::string();
 }
 
+// A directory of --file may bring the program's own file under the name that the program has
+// anyway.
+void leave_out_program(const ExecOptions& options, runtime::Language language,
+                       const std::string& code, std::vector<runtime::InputFile>& files) {
+  if (options.code || options.file.empty()) return;
+  const std::string_view name = runtime::file_name_of(language, code);
+  std::erase_if(files, [&](const auto& file) { return file.path == name && file.content == code; });
+}
+
 using SharedJailFile = std::shared_ptr<const runtime::JailFile>;
 
 // Null where none is named.
@@ -273,9 +282,26 @@ std::string in_template_option(const jail::Error& error, const std::string& temp
   return (is_named ? "--" : "") + error.message();
 }
 
+// An error of what --jail, --file or --disk says, with that option before it.
+jail::Error in_typed_option(jail::Error error, const std::string& jail_file,
+                            const std::optional<std::uint32_t>& disk_limit_mb) {
+  constexpr std::string_view lists[] = {"binds[", "volumes[", "devices[", "policy \""};
+  const auto begins_with = [&](std::string_view list) { return error.doing.starts_with(list); };
+  if (!jail_file.empty() && std::ranges::any_of(lists, begins_with)) {
+    error.doing = "--jail: " + jail_file + ": " + error.doing;
+  }
+  if (error.sys_errno == ENOSPC && error.doing.ends_with(" in the working directory")) {
+    error.doing = "--file: " + error.doing;
+    error.hint = disk_limit_mb
+                     ? "--disk " + std::to_string(*disk_limit_mb) + " is too little for it"
+                     : "--disk gives the working directory more";
+  }
+  return error;
+}
+
 int run(runtime::Runner& runner, asio::thread_pool& pool, const Program& program,
         runtime::RunRequest request, const ArtifactDirectories& directories,
-        const LimitPlaces& places, ExecOptions::Mode mode) {
+        const LimitPlaces& places, const std::string& jail_file, ExecOptions::Mode mode) {
   const runtime::Execution execution = runtime::make_execution();
   request.network.label = execution.id;
   runtime::RunOptions options;
@@ -303,7 +329,10 @@ int run(runtime::Runner& runner, asio::thread_pool& pool, const Program& program
   }
   const auto result = run_once(runner, pool, request, std::move(options));
   terminal.reset();
-  if (!result) return fail(exit_own_failure, result.error().message());
+  if (!result) {
+    return fail_to_start(
+        in_typed_option(result.error(), jail_file, request.disk_limit_mb).message());
+  }
   const std::string json =
       mode == ExecOptions::Mode::json
           ? runtime::encode_result(*result, execution, runtime::OutputEncoding::utf8)
@@ -345,6 +374,7 @@ int exec(ExecOptions options, runtime::Environment environment) {
   }
   auto files = read_input_files(options.program.files);
   if (!files) return fail(exit_usage, files.error().message());
+  leave_out_program(options, *language, program->code, *files);
   const auto jail_file = read_jail_file(options);
   if (!jail_file) return fail(exit_usage, "--jail: " + jail_file.error().message());
   auto directories = ArtifactDirectories::open(options.artifacts);
@@ -368,6 +398,7 @@ int exec(ExecOptions options, runtime::Environment environment) {
   if (!templates) return fail(exit_usage, templates.error().message());
   const runtime::RequestRules rules = rules_for(*started, std::move(*templates));
   const ExecOptions::Mode mode = options.mode;
+  const std::string jail_path = options.jail_file;
   const bool has_own_timeout = options.program.timeout.has_value() || options.has_terminal;
   const bool has_own_memory = options.program.memory_limit_mb.has_value();
   auto request = request_of(std::move(options), *language, std::move(program->code),
@@ -387,16 +418,22 @@ int exec(ExecOptions options, runtime::Environment environment) {
   }
   limits.jail_file = *jail_file;
   const auto runner = runtime::Runner::create(pool.get_executor(), std::move(limits));
-  if (!runner) return fail_to_start(in_template_option(runner.error(), request.template_name));
+  if (!runner) {
+    const jail::Error error = in_typed_option(runner.error(), jail_path, request.disk_limit_mb);
+    return fail_to_start(in_template_option(error, request.template_name));
+  }
   if (mode == ExecOptions::Mode::explain) {
     const auto plan = (*runner)->explain(request);
-    if (!plan) return fail(exit_own_failure, plan.error().message());
+    if (!plan) {
+      return fail_to_start(
+          in_typed_option(plan.error(), jail_path, request.disk_limit_mb).message());
+    }
     return print(*plan);
   }
   const LimitPlaces places = {
       .time = has_own_timeout ? std::string() : started->config.sandbox_timeout_place,
       .memory = has_own_memory ? std::string() : started->config.sandbox_memory_place};
-  return run(**runner, pool, *program, std::move(request), *directories, places, mode);
+  return run(**runner, pool, *program, std::move(request), *directories, places, jail_path, mode);
 }
 
 }  // namespace server

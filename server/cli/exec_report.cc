@@ -69,12 +69,12 @@ void tell_refused(std::string_view error_tail, const runtime::RunRequest& reques
   const auto has = [&](std::string_view text) { return error_tail.find(text) != error_tail.npos; };
   if (has(no_space)) {
     const auto usual_mb = static_cast<std::uint32_t>(usual.workspace_bytes >> 20);
-    fail(0, "where the program was refused space: /workspace and /tmp hold " +
+    fail(0, "the program seems to have been refused space: /workspace and /tmp hold " +
                 std::to_string(request.disk_limit_mb.value_or(usual_mb)) +
                 " MB each; --disk gives more, within --memory");
   }
   if (has(try_again) || has(no_thread)) {
-    fail(0, "where the program was refused a process or thread: it may have " +
+    fail(0, "the program seems to have been refused a process or thread: it may have " +
                 std::to_string(request.max_processes.value_or(usual.processes)) +
                 " at once; --processes gives more");
   }

@@ -53,8 +53,13 @@ class InputReader {
   jail::Result<void> add_content(jail::Result<std::string> content, std::string path) {
     if (!content) {
       jail::Error error = std::move(content).error();
+      // Where it is no error of the kernel the file has more bytes than there is room for.
+      const std::size_t name_bytes = error.doing.rfind(": larger than ");
+      if (error.sys_errno == 0 && name_bytes != std::string::npos) {
+        error.doing.resize(name_bytes);
+        error.doing += ": expected at most " + size_text(max_input_bytes) + " together";
+      }
       error.doing = "--file: " + error.doing;
-      if (error.sys_errno == 0) error.doing += " that --file may take together";
       return error;
     }
     if (files_.size() == max_input_files) {

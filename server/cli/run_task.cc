@@ -1,6 +1,7 @@
 #include "server/cli/run_task.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <boost/asio/co_spawn.hpp>
@@ -65,7 +66,11 @@ jail::Result<Brief> read_brief(const RunTaskOptions& options) {
   brief.request.task = std::move(*task);
   if (!options.tests_file.empty()) {
     auto tests = runtime::read_text_file(options.tests_file, runtime::max_tests_bytes);
-    if (!tests) return tests.error();
+    if (!tests) {
+      jail::Error error = tests.error();
+      error.doing = "--tests: " + error.doing;
+      return error;
+    }
     brief.request.tests = std::move(*tests);
   }
   auto files = read_input_files(options.program.files);
@@ -97,6 +102,14 @@ void tell_of_recording(const RunTaskOptions& options, const runtime::Config& con
   const std::string& name = options.provider.empty() ? usual : options.provider;
   if (name != config.replay.name) return;
   fail(0, "the answers are recorded (REPLAY_CASSETTE); no model reads the task");
+}
+
+// Whoever types a program's file wants it to be run, and a model would be given its name alone.
+void tell_of_program(const std::string& task) {
+  struct stat entry {};
+  const bool is_program = runtime::language_of_file(task) && ::stat(task.c_str(), &entry) == 0;
+  if (!is_program) return;
+  fail(0, "the task is the name of a file; agent-sandbox exec " + task + " runs that file");
 }
 
 bool is_quiet(const RunTaskOptions& options) {
@@ -178,6 +191,7 @@ int solve(LocalRunner& local, Agent& parts, Brief brief, const RunTaskOptions& o
 }  // namespace
 
 int run_task(RunTaskOptions options, runtime::Environment environment) {
+  tell_of_program(options.task);
   auto brief = read_brief(options);
   if (!brief) return fail(exit_usage, brief.error().message());
   if (!options.server.empty()) {

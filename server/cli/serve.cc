@@ -22,6 +22,7 @@
 #include "runtime/store/job_place.h"
 #include "server/api/api.h"
 #include "server/cli/agent_parts.h"
+#include "server/cli/drop_privileges.h"
 #include "server/cli/exit_codes.h"
 #include "server/cli/host_versions.h"
 #include "server/cli/notify.h"
@@ -103,6 +104,17 @@ jail::Result<void> take_address(const runtime::Config& config, Listener& listene
   return {};
 }
 
+// An error of the address that --host names is an error of that option.
+jail::Result<void> in_host_option(const ServeOptions& options, jail::Result<void> taken) {
+  constexpr std::string_view setting = "API_HOST";
+  if (taken || !taken.error().doing.starts_with(setting)) return taken;
+  jail::Error error = taken.error();
+  for (const runtime::FlagSetting& flag : options.host.flags) {
+    if (flag.name == setting) error.doing.replace(0, setting.size(), flag.flag);
+  }
+  return error;
+}
+
 std::string place_of(const std::string& host, std::uint16_t port) {
   if (runtime::unix_path(host)) return host;
   const bool v6 = host.find(':') != host.npos;
@@ -160,7 +172,7 @@ int serve_with(Service& service, Listener listener, const std::optional<std::str
   HttpServer http(workers.executors(), options, api, logger);
   if (const auto path = runtime::unix_path(config.api_host)) {
     auto made = listen_unix(*path, config.api_socket_mode);
-    if (!made) return fail(exit_own_failure, made.error().message());
+    if (!made) return fail(exit_own_failure, as_whom(made.error()).message());
     listener = std::move(*made);
   }
   const std::string place = place_of(config.api_host, listener.port);
@@ -199,8 +211,8 @@ int serve(const ServeOptions& options, runtime::Environment environment,
   auto started = start_service({.host = options.host,
                                 .environment = std::move(environment),
                                 .config_path = options.config_path,
-                                .check = [&listener](const runtime::Config& config) {
-                                  return take_address(config, listener);
+                                .check = [&](const runtime::Config& config) {
+                                  return in_host_option(options, take_address(config, listener));
                                 }});
   if (!started) return fail_to_start(started.error().message());
   Service& service = **started;

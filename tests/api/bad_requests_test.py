@@ -187,7 +187,10 @@ class BadRequests(live_server.ServerTest):
         self.assertEqual("unknown_field", self.client.send("GET", "/jobs?limits=1").json["code"])
         self.assertIn("did you mean limit?", self.client.send("GET", "/jobs?limits=1").json["detail"])
         unknown = self.client.send("GET", "/nowhere").json
-        self.assertEqual(("no_such_path", "/openapi.json lists the paths"), (unknown["code"], unknown["remedy"]))
+        self.assertEqual(("no_such_path", "no such path", "/openapi.json lists the paths"), (unknown["code"], unknown["detail"], unknown["remedy"]))
+        for path in ("/v1/jobs", "/v1/v1/sandboxes", "/v1/v1/sandboxes/a/events"):
+            self.assertEqual("no such path; without /v1 it is one", self.client.send("GET", path).json["detail"], path)
+        self.assertEqual("no such path", self.client.send("GET", "/v1/nowhere").json["detail"])
 
     def test_a_mistyped_name_is_named_and_the_nearest_one_suggested(self):
         for body, name in ((b'{"cod": "x"}', "code"), (b'{"taks": "x"}', "task"), (b'{"code": "x", "timeout_second": 1}', "timeout_seconds")):

@@ -59,6 +59,13 @@ class Directories(Exec):
         self.assertEqual("agent-sandbox: --file: dir/link0 is neither a file nor a directory and was left out", lines[0])
         self.assertEqual((9, "agent-sandbox: --file: 12 were left out in all"), (len(lines), lines[-1]))
 
+    def test_a_directory_in_place_of_a_program(self):
+        self.write("dir/main.py", "import helper; print(helper.__name__)")
+        self.write("dir/helper.py")
+        self.assertEqual((2, "", "agent-sandbox: read dir: Is a directory; --file brings a directory beside a program: exec --file dir:. FILE\n"),
+                         self.run_it("dir"))
+        self.assertEqual((0, "helper\n", ""), self.run_it("--file", "dir:.", "dir/main.py"))
+
     def test_it_is_bounded(self):
         for number in range(4097):
             self.write(f"many/{number}")
@@ -67,7 +74,7 @@ class Directories(Exec):
             file.truncate((48 << 20) + 1)
         status, _, said = self.run_it("--file", "large", "-c", "1")
         self.assertEqual(2, status)
-        self.assertIn("that --file may take together", said)
+        self.assertEqual("agent-sandbox: --file: large/a: expected at most 48 MiB together\n", said)
         self.write("/".join(["deep"] * 18))
         self.assertIn("at most 16 directories in one another", self.run_it("--file", "deep", "-c", "1")[2])
 
@@ -89,14 +96,20 @@ class Limits(Exec):
         code = "import sys\nfor place in '/workspace', '/tmp': open(place + '/a', 'wb').write(bytes(int(sys.argv[1]) << 20))"
         self.assertEqual((0, "", ""), self.run_it("--disk", "100", "--memory", "512", "-c", code, "--", "90"))
         status, _, said = self.run_it("--disk", "2", "-c", code, "--", "3")
-        self.assertEqual((1, "agent-sandbox: where the program was refused space: /workspace and /tmp hold 2 MB each; --disk gives more, within --memory"),
+        self.assertEqual((1, "agent-sandbox: the program seems to have been refused space: /workspace and /tmp hold 2 MB each; --disk gives more, within --memory"),
                          (status, said.splitlines()[-1]))
+
+    def test_files_that_the_disk_has_no_room_for(self):
+        with open(self.write("nine"), "wb") as file:
+            file.truncate(9 << 20)
+        self.assertEqual((2, "", "agent-sandbox: --file: write nine in the working directory: No space left on device. "
+                                 "Hint: --disk 1 is too little for it\n"), self.run_it("--disk", "1", "--file", "nine", "-c", "1"))
 
     def test_a_program_that_is_refused_processes(self):
         code = "import os, time\nwhile True:\n    if os.fork() == 0: time.sleep(30); os._exit(0)"
         for options, most in (((), 128), (("--processes", "8"), 8)):
             status, _, said = self.run_it(*options, "--timeout", str(time_scale.timeout(20)), "-c", code)
-            self.assertEqual((1, f"agent-sandbox: where the program was refused a process or thread: it may have {most} at once; --processes gives more"),
+            self.assertEqual((1, f"agent-sandbox: the program seems to have been refused a process or thread: it may have {most} at once; --processes gives more"),
                              (status, said.splitlines()[-1]))
 
 

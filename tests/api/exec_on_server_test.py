@@ -55,6 +55,13 @@ class Same(OnServer):
         self.check_same("-e", "A=b c", "-e", "MINE", "-c", "import os, sys; print(sys.argv[1:], sys.stdin.read(), os.environ['A'], os.environ['MINE'])",
                         "--", "-x", "ü", input="grün\n".encode(), MINE="mine")
 
+    def test_python_that_holds_nothing_back(self):
+        code = "import os; print('kept'); os._exit(3)"
+        for run, template in ((self.here, ()), (self.there, ()), (self.there, ("--template", "python"))):
+            with self.subTest((run, template)):
+                self.assertEqual((3, "kept\n", ""), run(*template, "-e", "PYTHONUNBUFFERED=1", "-c", code))
+                self.assertEqual((3, "", ""), run(*template, "-c", code))
+
     def test_a_terminal_is_no_input_which_is_told_who_reads_some(self):
         for code, expected in (("input('name? ')", "does not go to a server; pipe it in, or use agent-sandbox sandbox exec"), ("print(1)", "")):
             master, slave = pty.openpty()

@@ -30,6 +30,19 @@ class ExitStatus(exec_command.ExecTest):
                 option = next(word for word in arguments if word.startswith("--"))
                 self.assertTrue(said.startswith(f"agent-sandbox: {option}: "), said)
 
+    def test_an_address_that_others_reach_needs_a_key(self):
+        status, said = self.run_it("serve", "--host", "0.0.0.0", "--port", "0")
+        self.assertEqual(2, status, said)
+        self.assertTrue(said.startswith("agent-sandbox: --host 0.0.0.0 can be reached by others"), said)
+        self.assertEqual(125, self.run_it("serve", "--port", "0", API_HOST="0.0.0.0")[0])
+
+    @unittest.skipIf(os.geteuid() != 0, "only root becomes another user")
+    def test_a_socket_where_the_user_that_root_becomes_may_not_make_one(self):
+        (self.directory / "closed").mkdir(mode=0o700)
+        status, said = self.run_it("serve", "--host", f"unix:{self.directory}/closed/socket", JOBS_PATH=":memory:")
+        self.assertEqual(125, status, said)
+        self.assertRegex(said, r"listen on unix:\S+: Permission denied. Hint: it was tried as uid \d+, which this process became")
+
     def test_what_the_environment_says_is_no_mistake_on_the_command_line(self):
         for variables in ({"API_PORT": "99999"}, {"SANDBOX_ROOTFS": "/nope"}):
             with self.subTest(variables):

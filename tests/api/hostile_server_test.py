@@ -16,6 +16,7 @@ class Hostile(ExecTest):
     def setUp(self):
         super().setUp()
         self.answers, self.asked = {}, []
+        self.missing = 0  # bytes of each answer that do not come
         test = self
 
         class Handler(http.server.BaseHTTPRequestHandler):
@@ -25,7 +26,8 @@ class Hostile(ExecTest):
                 test.asked.append(self.path)
                 body = test.answers[self.path.split("?", maxsplit=1)[0]].encode()
                 self.send_response(200)
-                self.send_header("Content-Length", str(len(body)))
+                self.send_header("Content-Length", str(len(body) + test.missing))
+                self.close_connection = test.missing > 0
                 self.end_headers()
                 self.wfile.write(body)
 
@@ -61,6 +63,17 @@ class Hostile(ExecTest):
         status, out, error = self.run_it("logs", job)
         self.assertEqual((0, "good\n\ufffd]0;owned\ufffd\ufffd31m"), (status, out))
         self.assertNotIn("\x1b", error)
+
+    def test_an_answer_that_breaks_off(self):
+        self.answers, self.missing = {"/jobs": "{"}, 9
+        self.assertEqual((125, "", f"agent-sandbox: the server at {self.url} ended, or the connection broke, before all of its answer came\n"),
+                         self.run_it("jobs"))
+
+    def test_a_server_without_tls(self):
+        self.url = self.url.replace("http:", "https:")
+        status, _, error = self.run_it("jobs")
+        self.assertEqual(125, status, error)
+        self.assertIn("Hint: a server that has no TLS is at http://", error)
 
     def test_empty_pages_end(self):
         self.answers = {"/jobs": '{"jobs": [], "next_cursor": "x"}', "/v1/sandboxes": '{"sandboxes": [], "next_cursor": "x"}'}

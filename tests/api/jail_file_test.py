@@ -116,7 +116,7 @@ print(os.write(os.memfd_create('x'), b'four'))
         (self.directory / "closed").chmod(0)
         self.addCleanup((self.directory / "closed").chmod, 0o700)
         as_user = f"inside as user {ordinary_user.ID if ordinary_user.NOT_ROOT else os.geteuid()}: Permission denied"
-        for fragment, jail in (("volumes[0].source: /usr belongs to user 0", {"volumes": [{"source": "/usr", "target": "/data", **WHY}]}),
+        for fragment, jail in (("/jail.json: volumes[0].source: /usr belongs to user 0", {"volumes": [{"source": "/usr", "target": "/data", **WHY}]}),
                                (as_user, {"volumes": [{"source": "closed/inside", "target": "/data", **WHY}]}),
                                ("volumes[0].source: a part of ", {"volumes": [{"source": "link", "target": "/data", **WHY}]}),
                                ("volumes[0].source: /etc is never", {"volumes": [{"source": "/etc", "target": "/data", **WHY}]}),
@@ -124,7 +124,8 @@ print(os.write(os.memfd_create('x'), b'four'))
                                ("binds[0].source: find ", {"binds": [{"source": "gone", "target": "/data", **WHY}]}),
                                ("devices[0].path: /dev/mem", {"devices": [{"path": "/dev/mem", "access": "read", **WHY}]}),
                                ("devices[0].access: ", {"devices": [{"path": "/dev/tty", "access": "read", **WHY}]}),
+                               ("/jail.json: policy ", {"add_rules": [{"syscalls": ["nonsense"], "decision": "allow", **WHY}]}),
                                ("(nonsense): no system call has this name",
                                 {"add_rules": [{"syscalls": ["nonsense"], "decision": "allow", **WHY}]})):
             for mode in ((), ("--explain",)):
-                self.fails(125, fragment, self.exec(jail, *mode, "-c", "print(1)"))
+                self.fails(2, fragment, self.exec(jail, *mode, "-c", "print(1)"))

@@ -197,6 +197,7 @@ class Refused(NamedTest):
                  ({"timeout": 1441}, "timeout: ", "minutes", "1 .. 1440"), ({"timeout": -1}, "timeout: "), ({"timeout": "60s"}, "timeout: ", "minutes"),
                  ({"timeout": 1.5}, "timeout: "), ({"idle_timeout": 61}, "idle_timeout: ", "1 .. 60"),
                  ({"idle_policy": "pause"}, "idle_policy: ", "delete, scaledown"), ({"workdir": "here"}, "workdir: ", "absolute"),
+                 ({"workdir": "/nosuch"}, "workdir: /nosuch"),
                  ({"cpu": 1}, "cpu: ", "500m"), ({"cpu": "1.5m"}, "cpu: "), ({"cpu": "one"}, "cpu: "), ({"cpu": "-1"}, "cpu: "),
                  ({"cpu_limit": "64"}, "cpu_limit: ", "1000m"), ({"cpu": "2"}, "cpu: ", "1000m"),
                  ({"cpu": "500m", "cpu_limit": "200m"}, "cpu: ", "cpu_limit"),

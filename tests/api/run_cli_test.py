@@ -151,6 +151,15 @@ class Run(Command):
             with self.subTest(arguments):
                 self.assertEqual(2, self.run_it(*arguments)[0])
 
+    def test_a_file_that_cannot_be_read_is_told_with_its_option(self):
+        self.assertIn("agent-sandbox: --tests: open /nowhere: ", self.run_it("run", "t", "--tests", "/nowhere")[2])
+
+    def test_a_program_in_place_of_a_task(self):
+        path = self.write("program.py", "print(1)")
+        hint = f"agent-sandbox: the task is the name of a file; agent-sandbox exec {path} runs that file\n"
+        self.assertIn(hint, self.run_it("run", path)[2])
+        self.assertNotIn("the name of a file", self.run_it("run", "nowhere.py")[2])
+
     def test_recorded_answers_are_told_and_are_for_their_task_alone(self):
         status, out, said = self.run_it("run", "Solved at once")
         self.assertEqual((0, "42\n"), (status, out))

@@ -42,6 +42,14 @@ class Files(Command):
         self.good("cp", f"{self.sandbox}:/tmp/file.txt", "folder")
         self.assertEqual(b"text", (self.directory / "folder" / "file.txt").read_bytes())
 
+    def test_without_a_path_it_is_the_working_directory(self):
+        sandbox = self.make("--workdir", "/workspace/app")
+        path = self.write("file.txt", b"text")
+        self.good("cp", path, f"{sandbox}:")
+        self.assertEqual((0, "text", ""), self.exec(sandbox, "cat", "/workspace/app/file.txt"))
+        self.good("cp", "-r", f"{sandbox}:", "out")
+        self.assertEqual(b"text", (self.directory / "out/file.txt").read_bytes())
+
     def test_standard_streams(self):
         content = os.urandom(200_000)
         self.assertEqual((0, b"", b""), self.bytes_of("cp", "-", f"{self.sandbox}:/tmp/x", input=content))
@@ -112,8 +120,12 @@ class Files(Command):
         self.assertIn("/tmp is a directory", self.one_line("cp", f"{self.sandbox}:/tmp", "x"))
         self.assertIn("is a directory", self.one_line("cp", self.directory, f"{self.sandbox}:/tmp"))
         self.assertIn("/tmp/none", self.one_line("cp", f"{self.sandbox}:/tmp/none", "x"))
-        self.assertIn("nowhere", self.one_line("cp", "nowhere", f"{self.sandbox}:/tmp/x", status=125))
-        self.assertIn("/nowhere/x", self.one_line("cp", f"{self.sandbox}:/etc/passwd", "/nowhere/x", status=125))
+        self.assertIn("read nowhere: ", self.one_line("cp", "nowhere", f"{self.sandbox}:/tmp/x", status=2))
+        self.assertIn("write /nowhere/x: ", self.one_line("cp", f"{self.sandbox}:/etc/passwd", "/nowhere/x", status=2))
+        with open("/dev/full", "wb") as full:
+            process = self.start("cp", f"{self.sandbox}:/etc/passwd", "-", stdout=full, stderr=subprocess.PIPE)
+            self.assertIn(b"agent-sandbox: write standard output: ", process.stderr.read())
+            self.assertEqual(125, process.wait(time_scale.scaled(20)))
         self.one_line("cp", path, f"{self.sandbox}:/etc/passwd")
         self.one_line("cp", path, "no-such-sandbox:/tmp/x")
         self.assertEqual({"file.txt"}, set(os.listdir(self.directory)))

@@ -57,6 +57,20 @@ class Making(SandboxTest):
         blocks = sandbox.run("stat -f -c '%b %S' /workspace /tmp")["stdout"].split()
         self.assertEqual([8 << 20] * 2, [int(blocks[at]) * int(blocks[at + 1]) for at in (0, 2)])
 
+    def test_a_working_directory_is_made(self):
+        sandbox = self.make(working_directory="/workspace/a/b")
+        self.assertEqual("/workspace/a/b\n0\n", sandbox.run("pwd; ls | wc -l")["stdout"])
+        self.assertEqual("made\n", sandbox.run("echo made > file; cat file")["stdout"])
+        self.assertEqual("/usr/bin\n", self.make(working_directory="/usr/bin").run("pwd")["stdout"])
+
+    def test_a_working_directory_that_cannot_be_made(self):
+        for directory in ("/nosuch", "/etc/passwd", "/usr/bin/env/below"):
+            with self.subTest(directory):
+                answer = self.client.post({"working_directory": directory, "name": "nowhere"}, "/v1/sandboxes")
+                self.assertEqual((400, "bad_request"), (answer.status, answer.json["code"]), answer)
+                self.assertIn(f"working_directory: {directory} is no directory", answer.json["detail"])
+        self.make(name="nowhere")  # none of them keeps the name
+
     def test_the_name_and_the_id_name_the_same(self):
         sandbox = self.make(name="by-name")
         by_name = self.client.send("GET", "/v1/sandboxes/by-name")

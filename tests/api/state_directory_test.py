@@ -12,8 +12,9 @@ import unittest
 import live_server
 import time_scale
 
-# The command sees the directory of the test as /var/lib, and nobody else does.
-IN_PLACE = ["unshare", "--mount", "--propagation", "private", "sh", "-c", 'mount --bind "$0" /var/lib && exec "$@"']
+# The command sees the directory of the test as /var/lib, and a list of users in it as the host's, and nobody else does.
+IN_PLACE = ["unshare", "--mount", "--propagation", "private", "sh", "-c",
+            'mount --bind "$0" /var/lib && if [ -e "$0/passwd" ]; then mount --bind "$0/passwd" /etc/passwd; fi && exec "$@"']
 
 
 @unittest.skipUnless(os.geteuid() == 0, "only root becomes another user")
@@ -64,6 +65,17 @@ class OfRoot(unittest.TestCase):
         self.assertTrue({"jobs.sqlite", "lessons.sqlite"} <= {file.name for file in server.iterdir()})
         process = self.start("lessons", "list")
         self.assertEqual("agent-sandbox: no lesson is kept yet\n", process.communicate(timeout=time_scale.scaled(60))[0])
+
+    def test_a_named_user_has_lessons_of_their_own(self):
+        self.served()
+        home, user = self.directory / "home", 60802
+        home.mkdir(mode=0o700)
+        os.chown(home, user, user)
+        users = pathlib.Path("/etc/passwd").read_text(encoding="utf-8")
+        (self.directory / "passwd").write_text(f"{users}somebody:x:{user}:{user}::/var/lib/home:/bin/sh\n", encoding="utf-8")
+        process = self.start("lessons", "--user", "somebody", "list")
+        self.assertEqual("agent-sandbox: no lesson is kept yet\n", process.communicate(timeout=time_scale.scaled(60))[0])
+        self.assertEqual(user, (home / ".local/state/agent-sandbox/lessons.sqlite").stat().st_uid)
 
     def test_a_directory_that_is_there_stays_as_it_is(self):
         server = self.directory / "agent-sandbox" / "server"

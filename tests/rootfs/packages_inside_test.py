@@ -82,6 +82,10 @@ class PackagesInside(built_root.RootTest):
         write_index(self.directory)
         self.assertEqual("42\n", self.said(self.pip()))
 
+    def test_pip_as_it_is_usually_typed(self):
+        write_index(self.directory)
+        self.assertEqual("42\n", self.said(self.pip().replace("--target lib", "").replace("PYTHONPATH=lib", "")))
+
     def test_control_without_a_rule_nothing_is_installed(self):
         write_index(self.directory)
         result = self.result(self.pip() + "; ls lib")

@@ -30,6 +30,13 @@ std::vector<Sandboxes::Found> living_of(const Sandboxes& sandboxes,
   return sandboxes.list(principal, query).sandboxes;
 }
 
+// The working directory has another name here.
+Refusal in_own_names(Refusal refusal) {
+  constexpr std::string_view name = "working_directory: ";
+  if (refusal.detail.starts_with(name)) refusal.detail.replace(0, name.size(), "workdir: ");
+  return refusal;
+}
+
 awaitable<Response> create_named_sandbox(runtime::Services services,
                                          const runtime::RequestRules* rules, Call call) {
   auto read = decode_create(call.body, *rules, services.sandboxes->options().cores);
@@ -40,7 +47,7 @@ awaitable<Response> create_named_sandbox(runtime::Services services,
   const auto made =
       co_await runtime::create_named(*services.sandboxes, std::move(caller), std::move(request));
   if (const auto* refusal = std::get_if<Refusal>(&made)) {
-    if (refusal->code != RefusalCode::name_taken) co_return problem(*refusal);
+    if (refusal->code != RefusalCode::name_taken) co_return problem(in_own_names(*refusal));
     co_return problem(RefusalCode::name_taken, "sandbox " + name + " already exists");
   }
   const auto& sandbox = *std::get<Sandboxes::Found>(made);

@@ -38,6 +38,21 @@ std::string milliseconds_text(const json::Value& object, std::string_view name) 
   return json::number_text(std::round(*time / 100) / 10) + " s";
 }
 
+// Why a job has no success. A program that ended in its own way has no error of the server's.
+std::string why_text(const json::Value& job) {
+  constexpr std::pair<std::string_view, const char*> ends[] = {
+      {"error", "its exit status was not 0"},           {"timeout", "its time was over"},
+      {"out_of_memory", "its memory was full"},         {"killed", "a signal ended it"},
+      {"violation", "the system call policy ended it"}, {"cancelled", "somebody ended it"}};
+  std::string error = shown(job, "error");
+  if (error != "-" || json::text_member(&job, "kind") == "task") return error;
+  const std::string status = json::text_member(&job, "status");
+  for (const auto& [name, text] : ends) {
+    if (status == name) return text;
+  }
+  return error;
+}
+
 class Lines {
  public:
   void add(std::string_view name, const std::string& value) {
@@ -98,7 +113,7 @@ std::string jobs_text(const json::Array& jobs, std::size_t width) {
   for (const json::Value& job : jobs) {
     rows.push_back({shown(job, "job_id"), shown(job, "kind"), shown(job, "status"),
                     shown(job, "language"), shown_time(job, "created_at"),
-                    milliseconds_text(job, "execution_time_ms"), shown(job, "error")});
+                    milliseconds_text(job, "execution_time_ms"), why_text(job)});
   }
   return table(columns, rows, width);
 }

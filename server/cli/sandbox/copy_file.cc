@@ -55,7 +55,7 @@ jail::Result<Destination> Destination::open(const std::string& path, mode_t mode
   const bool exists = ::stat(path.c_str(), &entry) == 0;
   if (exists && !S_ISREG(entry.st_mode)) {
     destination.fd_.reset(::open(path.c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC));
-    if (!destination.fd_.valid()) return failed("write " + path, errno);
+    if (!destination.fd_.valid()) return unusable("write " + path, errno);
     return destination;
   }
   std::error_code ignored;
@@ -66,7 +66,7 @@ jail::Result<Destination> Destination::open(const std::string& path, mode_t mode
                               ".agent-sandbox." + std::to_string(::getpid());
   destination.fd_.reset(
       ::open(partial.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode));
-  if (!destination.fd_.valid()) return failed("write " + path, errno);
+  if (!destination.fd_.valid()) return unusable("write " + path, errno);
   destination.partial_ = partial;
   return destination;
 }
@@ -87,17 +87,20 @@ struct Source {
   int error = 0;
 };
 
+// What people call the source at `path`.
+std::string name_here(const std::string& path) { return path == "-" ? "standard input" : path; }
+
 jail::Result<Source> open_source(const std::string& path) {
   Source source;
   if (path != "-") {
     // A FIFO that nobody writes into is waited for later, where signals are.
     source.file.reset(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
-    if (!source.file.valid()) return failed("read " + path, errno);
+    if (!source.file.valid()) return unusable("read " + path, errno);
     source.fd = source.file.get();
   }
   struct stat entry {};
-  if (::fstat(source.fd, &entry) != 0) return failed("read " + path, errno);
-  if (S_ISDIR(entry.st_mode)) return failed("read " + path, EISDIR);
+  if (::fstat(source.fd, &entry) != 0) return unusable("read " + name_here(path), errno);
+  if (S_ISDIR(entry.st_mode)) return unusable("read " + name_here(path), EISDIR);
   if (path != "-" && S_ISREG(entry.st_mode)) {
     source.bytes = static_cast<std::uint64_t>(entry.st_size);
     source.mode = entry.st_mode & mode_bits;
@@ -113,6 +116,15 @@ std::string file_path(const std::string& id, std::string_view path) {
 
 jail::Error failed(const std::string& doing, int error) {
   return {jail::ErrorKind::kernel, doing, error, {}};
+}
+
+jail::Error unusable(const std::string& doing, int error) {
+  return {jail::ErrorKind::invalid, doing, error, {}};
+}
+
+// What a server answers may be invalid, too, but the kernel has no part in that.
+bool is_unusable(const jail::Error& error) {
+  return error.kind == jail::ErrorKind::invalid && error.sys_errno != 0;
 }
 
 InsideEntry inside_entry(const json::Value& value) {
@@ -148,7 +160,9 @@ jail::Result<void> copy_file_out(ServerClient& client, const std::string& id,
                                    return false;
                                  }});
   const auto answer = client.finish(*call);
-  if (write_error != 0) return failed("write " + outside, write_error);
+  if (write_error != 0) {
+    return failed("write " + (outside == "-" ? "standard output" : outside), write_error);
+  }
   if (!answer) return answer.error();
   return destination->finish();
 }
@@ -176,7 +190,7 @@ jail::Result<void> copy_file_in(ServerClient& client, const std::string& id,
   const auto call = client.begin({.method = "PUT", .path = std::move(request_path)},
                                  {.next_piece = next_piece, .body_bytes = source->bytes});
   const auto answer = client.finish(*call);
-  if (source->error != 0) return failed("read " + outside, source->error);
+  if (source->error != 0) return failed("read " + name_here(outside), source->error);
   if (!answer) return answer.error();
   return {};
 }

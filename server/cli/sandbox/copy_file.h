@@ -17,6 +17,11 @@ std::string file_path(const std::string& id, std::string_view path);
 // A kernel's error of ours: "read a.txt: No such file or directory".
 jail::Error failed(const std::string& doing, int error);
 
+// The same for a file of this host that the command line names, where it cannot be opened: nothing
+// was begun.
+jail::Error unusable(const std::string& doing, int error);
+bool is_unusable(const jail::Error& error);
+
 struct InsideEntry {
   std::string type;  // as the server says it: "file", "directory", "link", "other"
   mode_t mode;       // of a file of one's own; for other types what a new file has

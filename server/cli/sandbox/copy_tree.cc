@@ -18,6 +18,11 @@ namespace {
 
 namespace json = runtime::json;
 
+// The command line names the directory alone, and some of it may have been copied already.
+jail::Error while_copying(jail::Error error) {
+  return is_unusable(error) ? failed(error.doing, error.sys_errno) : error;
+}
+
 struct NamedEntry {
   std::string name;
   InsideEntry entry;
@@ -92,7 +97,7 @@ jail::Result<std::size_t> copy_tree_out(ServerClient& client, const std::string&
       left_out += *copied;
     } else if (entry.type == "file") {
       if (auto copied = copy_file_out(client, id, from, into, entry.mode); !copied) {
-        return std::move(copied).error();
+        return while_copying(std::move(copied).error());
       }
     } else {
       left_out += leave_out(from);
@@ -121,7 +126,7 @@ jail::Result<std::size_t> copy_tree_in(ServerClient& client, const std::string& 
       left_out += *copied;
     } else if (type == std::filesystem::file_type::regular) {
       if (auto copied = copy_file_in(client, id, from, into); !copied) {
-        return std::move(copied).error();
+        return while_copying(std::move(copied).error());
       }
     } else {
       left_out += leave_out(from);

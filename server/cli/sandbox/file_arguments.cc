@@ -7,6 +7,9 @@
 namespace server::client {
 namespace {
 
+constexpr const char* relative_paths_in_cp =
+    "A PATH in a sandbox that does not begin with / begins in /workspace. ID: alone is the\n"
+    "directory where the sandbox's processes start.";
 constexpr const char* relative_paths =
     "A PATH in a sandbox that does not begin with / begins in /workspace.";
 
@@ -22,14 +25,13 @@ std::optional<PlaceInSandbox> place_in_sandbox(const std::string& word) {
   return PlaceInSandbox{.id = word.substr(0, colon), .path = word.substr(colon + 1)};
 }
 
-// A path that does not begin with a slash begins in /workspace, where processes start.
+}  // namespace
+
 std::string absolute(std::string path) {
   if (path.starts_with('/')) return path;
   while (path.starts_with("./")) path.erase(0, 2);
   return path.empty() || path == "." ? "/workspace" : "/workspace/" + path;
 }
-
-}  // namespace
 
 void define_cp(CLI::App& command, RawSandboxArguments& raw) {
   command.add_option("source", raw.source, "A file, ID:PATH for one in a sandbox, or -")
@@ -37,7 +39,7 @@ void define_cp(CLI::App& command, RawSandboxArguments& raw) {
   command.add_option("destination", raw.destination, "The same; one of them is in a sandbox")
       ->type_name("DST");
   command.add_flag("-r,--recursive", raw.recursive, "Directories with all that is in them");
-  command.footer(relative_paths);
+  command.footer(relative_paths_in_cp);
 }
 
 Parsed parsed_cp(const CLI::App& command, const RawSandboxArguments& raw) {
@@ -53,9 +55,8 @@ Parsed parsed_cp(const CLI::App& command, const RawSandboxArguments& raw) {
   if (from) options.direction = CopyOptions::Direction::out_of_sandbox;
   options.outside = from ? raw.destination : raw.source;
   PlaceInSandbox& inside = from ? *from : *into;
-  if (inside.path.empty()) return mistake(command, "expected a path after " + inside.id + ":");
   options.id = std::move(inside.id);
-  options.inside = absolute(std::move(inside.path));
+  if (!inside.path.empty()) options.inside = absolute(std::move(inside.path));
   options.recursive = raw.recursive;
   return options;
 }

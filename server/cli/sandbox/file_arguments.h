@@ -1,9 +1,14 @@
 // The subcommands about files in a sandbox: how each is written, and how it becomes values.
 #pragma once
 
+#include <string>
+
 #include "server/cli/sandbox/raw_arguments.h"
 
 namespace server::client {
+
+// A path in a sandbox that does not begin with a slash begins in /workspace.
+std::string absolute(std::string path);
 
 void define_cp(CLI::App& command, RawSandboxArguments& raw);
 Parsed parsed_cp(const CLI::App& command, const RawSandboxArguments& raw);

@@ -17,6 +17,7 @@
 #include "runtime/llm/wire_json.h"
 #include "server/cli/exit_codes.h"
 #include "server/cli/sandbox/attached_process.h"
+#include "server/cli/sandbox/inside_path.h"
 #include "server/cli/sandbox/json_text.h"
 #include "server/cli/sandbox/raw_terminal.h"
 
@@ -158,7 +159,10 @@ std::string request_of(const ExecOptions& options, Input input, Encoding encodin
   return std::move(writer).take();
 }
 
-int exec(ServerClient& client, const ExecOptions& options) {
+int exec(ServerClient& client, ExecOptions options) {
+  auto directory = directory_inside(client, options.id, options.working_directory);
+  if (!directory) return fail(directory.error(), client.signals(), exit_own_failure);
+  options.working_directory = std::move(*directory);
   if (options.background) return begin_in_background(client, options);
   auto first_input = options.reads_input ? begin_input() : std::nullopt;
   const auto input = first_input ? Input::stays_open : Input::none;
@@ -190,11 +194,13 @@ int shell(ServerClient& client, const ShellOptions& options, const std::string& 
     return server::fail(exit_usage,
                         "sandbox shell: standard input is no terminal; sandbox exec needs none");
   }
+  const auto directory = directory_inside(client, options.id, options.working_directory);
+  if (!directory) return fail(directory.error(), client.signals(), exit_own_failure);
   NamedTexts env;
   if (!terminal_name.empty()) env.emplace_back("TERM", terminal_name);
   env.insert(env.end(), options.env.begin(), options.env.end());
   json::Writer writer;
-  write_process(writer, options.command, env, options.working_directory);
+  write_process(writer, options.command, env, *directory);
   writer.key("pty");
   write_size(writer, terminal_size(STDIN_FILENO));
   writer.key("output_encoding").string("base64").end_object();

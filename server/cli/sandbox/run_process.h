@@ -10,7 +10,7 @@
 namespace server::client {
 
 // Each returns the exit status.
-int exec(ServerClient& client, const ExecOptions& options);
+int exec(ServerClient& client, ExecOptions options);
 // `terminal_name`: what TERM is here; empty: nothing.
 int shell(ServerClient& client, const ShellOptions& options, const std::string& terminal_name);
 

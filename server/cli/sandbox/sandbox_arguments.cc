@@ -143,7 +143,7 @@ Parsed parsed_create(const CLI::App& command, const RawSandboxArguments& raw) {
   CreateOptions options;
   options.name = raw.name;
   options.template_name = raw.template_name;
-  options.working_directory = raw.working_directory;
+  if (!raw.working_directory.empty()) options.working_directory = absolute(raw.working_directory);
   if (auto wrong = read_texts("--env", raw.env, options.env)) return *wrong;
   if (auto wrong = read_texts("--metadata", raw.metadata, options.metadata)) return *wrong;
   options.memory_mb = given(command, "--memory", raw.memory);

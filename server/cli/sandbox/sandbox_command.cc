@@ -134,7 +134,7 @@ int renew(ServerClient& client, const RenewOptions& options) {
     return refused(client, error);
   }
   return show(client, answer, Format::text, [](const json::Value& sandbox) {
-    return "ends at " + shown(sandbox, "ends_at") + "\n";
+    return "ends at " + shown_moment(sandbox, "ends_at") + "\n";
   });
 }
 

@@ -13,6 +13,7 @@
 #include "server/cli/plain_text.h"
 #include "server/cli/sandbox/copy_file.h"
 #include "server/cli/sandbox/copy_tree.h"
+#include "server/cli/sandbox/inside_path.h"
 #include "server/cli/sandbox/json_text.h"
 #include "server/cli/sandbox/sandbox_text.h"
 #include "server/cli/sandbox/table.h"
@@ -88,21 +89,28 @@ Copied copy_in(ServerClient& client, const CopyOptions& options) {
 
 }  // namespace
 
-int copy(ServerClient& client, const CopyOptions& options) {
+int copy(ServerClient& client, CopyOptions options) {
   const bool is_inward = options.direction == CopyOptions::Direction::into_sandbox;
+  if (options.inside.empty()) {
+    auto directory = working_directory_of(client, options.id);
+    if (!directory) return fail(directory.error(), client.signals(), exit_refused);
+    options.inside = std::move(*directory);
+  }
   const auto copied = is_inward ? copy_in(client, options) : copy_out(client, options);
   if (copied) return *copied == 0 ? 0 : exit_refused;
   if (copied.error().sys_errno == EPIPE) return fail_to_write(client.signals(), EPIPE);
+  if (is_unusable(copied.error()) && client.signals().ending() == 0) {
+    return server::fail(exit_usage, copied.error().message());
+  }
   return fail(copied.error(), client.signals(), exit_refused);
 }
 
 int list_files(ServerClient& client, const ListFilesOptions& options) {
   std::string path = options.path;
   if (path.empty()) {
-    const auto answer = client.get(sandbox_path(options.id));
-    if (!answer) return fail(answer.error(), client.signals(), exit_refused);
-    const auto sandbox = json::parse(*answer, "answer");
-    if (sandbox) path = json::text_member(&*sandbox, "working_directory");
+    auto directory = working_directory_of(client, options.id);
+    if (!directory) return fail(directory.error(), client.signals(), exit_refused);
+    path = std::move(*directory);
   }
   const auto answer = client.get(file_path(options.id, path) + "?list=true");
   if (!answer) return fail(answer.error(), client.signals(), exit_refused);

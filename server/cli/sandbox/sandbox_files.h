@@ -7,7 +7,7 @@
 namespace server::client {
 
 // Each returns the exit status.
-int copy(ServerClient& client, const CopyOptions& options);
+int copy(ServerClient& client, CopyOptions options);
 int list_files(ServerClient& client, const ListFilesOptions& options);
 int show_file_url(ServerClient& client, const FileUrlOptions& options);
 int remove_file(ServerClient& client, const RemoveFileOptions& options);

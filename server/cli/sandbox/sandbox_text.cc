@@ -1,6 +1,7 @@
 #include "server/cli/sandbox/sandbox_text.h"
 
 #include <algorithm>
+#include <cmath>
 #include <string_view>
 #include <vector>
 
@@ -76,8 +77,16 @@ std::string detail_text(const json::Value& event) {
 
 std::string time_used(const json::Value& process) {
   const json::Value* const used = json::member(process, "cpu_time_ms");
-  if (used == nullptr || used->as_integer() == nullptr) return "-";
-  return json::number_text(static_cast<double>(*used->as_integer()) / 1000) + "s";
+  if (used == nullptr) return "-";
+  if (used->as_integer() != nullptr) {
+    return json::number_text(static_cast<double>(*used->as_integer()) / 1000) + "s";
+  }
+  if (used->as_double() == nullptr) return "-";
+  return json::number_text(std::round(*used->as_double()) / 1000) + "s";
+}
+
+std::string cores_text(const std::string& cores) {
+  return cores + (cores == "1" ? " core" : " cores");
 }
 
 std::string status_of(const json::Value& process) {
@@ -213,7 +222,7 @@ std::string metrics_text(const json::Value& metrics) {
   Rows rows = {
       {"memory", mb(*now, "memory_bytes"), mb(*now, "memory_peak_bytes"),
        mb(*limits, "memory_bytes")},
-      {"processor", shown(*now, "cpu_seconds") + " s", "-", shown(*limits, "cpu") + " cores"},
+      {"processor", shown(*now, "cpu_seconds") + " s", "-", cores_text(shown(*limits, "cpu"))},
       {"processes", shown(*now, "processes"), "-", shown(*limits, "processes")},
       {"/workspace", mb(*now, "workspace_bytes"), "-", mb(*limits, "workspace_bytes")},
       {"/tmp", mb(*now, "tmp_bytes"), "-", mb(*limits, "tmp_bytes")}};

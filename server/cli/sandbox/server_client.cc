@@ -19,6 +19,11 @@ namespace llm = runtime::llm;
 
 constexpr std::size_t max_message_characters = 1000;
 
+// The path of a URL that begins with its origin; empty where it has none.
+std::string path_of(const ServerAddress& address) {
+  return address.url.substr(std::min(address.url.size(), llm::origin_of(address.url).size()));
+}
+
 jail::Error came_a_signal() { return {jail::ErrorKind::timed_out, "a signal came", 0, {}}; }
 
 }  // namespace
@@ -87,12 +92,21 @@ jail::Result<std::string> ServerClient::answer_of(const llm::PolledCall& call) c
 }
 
 jail::Error ServerClient::refusal_of(const llm::HttpReply& reply) const {
-  jail::Error error{jail::ErrorKind::refused, refusal_in_options(problem_of(reply).detail), 0, {}};
+  const Problem problem = problem_of(reply);
+  jail::Error error{jail::ErrorKind::refused, refusal_in_options(problem.detail), 0, {}};
   if (error.doing.empty()) {
     error.doing = address_.shown() + " answered with status " + std::to_string(reply.status) +
                   ", which is no answer of agent-sandbox";
   }
-  if (reply.status == 401) error.hint = "put a key of the server into AGENT_SANDBOX_KEY";
+  const std::string path = path_of(address_);
+  if (reply.status == 404 && !path.empty() &&
+      (problem.code.empty() || problem.code == "no_such_path")) {
+    error.hint = address_.named_by + " has the path " + path + "; leave it out";
+  }
+  if (reply.status == 401) {
+    error.doing = address_.key.empty() ? "the server wants a key; put it into AGENT_SANDBOX_KEY"
+                                       : "the key in AGENT_SANDBOX_KEY is none of the server's";
+  }
   return error;
 }
 
@@ -101,8 +115,14 @@ jail::Error ServerClient::no_answer(const llm::HttpFault& fault) const {
   if (fault.kind == llm::HttpFault::unreachable) {
     error.doing = "no server at " + address_.shown() + ": " + fault.text;
     error.hint = "start one with `agent-sandbox serve`, or say where it is by " + address_.named_by;
+    if (fault.text.find("SSL") != fault.text.npos) {
+      error.hint = "a server that has no TLS is at http://, as `agent-sandbox serve` itself";
+    }
   } else {
-    error.doing = "no answer of " + address_.shown() + ": " + fault.text;
+    const bool is_broken = fault.kind == llm::HttpFault::interrupted;
+    error.doing = is_broken ? "the server at " + address_.shown() +
+                                  " ended, or the connection broke, before all of its answer came"
+                            : "no answer of " + address_.shown() + ": " + fault.text;
   }
   return error;
 }

@@ -75,6 +75,10 @@ TEST(BenchmarkReports, OfNothingAndOfACancelledOne) {
   EXPECT_THAT(as_table(empty), HasSubstr("pass@1           0.0 % (0 of 0)"));
   EXPECT_TRUE(json::parse(as_json(empty), "report").has_value());
   BenchmarkReport cut = report();
+  EXPECT_THAT(as_table(cut), HasSubstr("quick: 4 tasks in "));
+  BenchmarkReport one = report();
+  one.tasks.resize(1);
+  EXPECT_THAT(as_table(one), HasSubstr("quick: 1 task in "));
   cut.asked = 9;
   EXPECT_THAT(as_table(cut), HasSubstr("Cancelled after 4 of 9 tasks."));
   EXPECT_THAT(as_markdown(cut), HasSubstr("Cancelled after 4 of 9 tasks."));

@@ -6,6 +6,8 @@
 #include <gtest/gtest.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
@@ -75,6 +77,25 @@ TEST_F(DirectoryWatchTest, WhatIsInANewDirectoryIsToldOnce) {
   }
   write("a/b/g");
   EXPECT_EQ(count(all(*watch), Type::created, "a/b/g"), 1);
+}
+
+TEST_F(DirectoryWatchTest, AFileWithoutANameIsNotTold) {
+  auto watch = start();
+  ASSERT_TRUE(watch) << watch.error().message();
+  const jail::Fd file(::open(root_.c_str(), O_WRONLY | O_TMPFILE | O_CLOEXEC, 0600));
+  ASSERT_TRUE(file.valid());
+  ASSERT_EQ(::fchmod(file.get(), 0644), 0);
+  ASSERT_EQ(::write(file.get(), "x", 1), 1);
+  const std::string link = "/proc/self/fd/" + std::to_string(file.get());
+  ASSERT_EQ(
+      ::linkat(AT_FDCWD, link.c_str(), AT_FDCWD, (root_ / "named").c_str(), AT_SYMLINK_FOLLOW), 0);
+  write("#1");  // which is the name of this one
+  const auto events = all(*watch);
+  EXPECT_EQ(count(events, Type::created, "named"), 1);
+  EXPECT_EQ(count(events, Type::created, "#1"), 1);
+  for (const FileEvent& event : events) {
+    EXPECT_TRUE(event.path.ends_with("/named") || event.path.ends_with("/#1")) << event.path;
+  }
 }
 
 // A reader that comes between the two events of a rename sees only the first one. The kernel's

@@ -103,6 +103,7 @@ TEST(Language, CallersVariablesWin) {
   EXPECT_THAT(environment, Contains("NEW=1"));
   EXPECT_THAT(environment, Not(Contains("HOME=/tmp")));
   EXPECT_THAT(environment, Contains("PATH=/usr/bin:/bin"));
+  EXPECT_THAT(environment, Contains("PIP_BREAK_SYSTEM_PACKAGES=1"));
 }
 
 }  // namespace

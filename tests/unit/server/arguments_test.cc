@@ -200,6 +200,7 @@ TEST(Arguments, MistakesAreUsageErrorsThatNameTheWord) {
       {{"exec", "-ni", "a.py"}, "--interactive and --no-stdin exclude each other"},
       {{"exec", "-c", "x", "--artifact", "*.png"}, "GLOB:DIR"},
       {{"exec", "-c", "x", "--artifact", "*.png:"}, "GLOB:DIR"},
+      {{"exec", "-c", "x", "--artifact", "*.png:-o"}, "a directory, which ./-o would name\n"},
       {{"exec", "-c", "x", "--artifact", "/etc/*:."}, "leave the / out"},
       {{"exec", "-c", "x", "--json", "--explain"}, "--json and --explain exclude each other"},
       {{"serve", "extra"}, "extra"},
@@ -226,6 +227,9 @@ TEST(Arguments, AMistakeEndsWithWhereToReadMore) {
 TEST(Arguments, ExecTakesUnitsAndShortWords) {
   EXPECT_EQ(exec_of({"exec", "-c", "x", "--timeout", "500ms"}).program.timeout, 500ms);
   EXPECT_EQ(exec_of({"exec", "-c", "x", "--timeout", "2m"}).program.timeout, 2min);
+  EXPECT_EQ(exec_of({"exec", "-c", "x", "--timeout", "2min"}).program.timeout, 2min);
+  EXPECT_EQ(exec_of({"exec", "-c", "x", "--memory", "256Mi"}).program.memory_limit_mb, 256u);
+  EXPECT_EQ(exec_of({"exec", "-c", "x", "--memory", "1Gi"}).program.memory_limit_mb, 1024u);
   EXPECT_EQ(exec_of({"exec", "-c", "x", "--timeout", "1d"}).program.timeout, 24h);
   EXPECT_EQ(exec_of({"exec", "-c", "x", "--memory", "2g"}).program.memory_limit_mb, 2048u);
   EXPECT_EQ(exec_of({"exec", "-c", "x", "--memory", "64MB"}).program.memory_limit_mb, 64u);

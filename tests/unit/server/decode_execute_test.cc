@@ -170,7 +170,8 @@ TEST(DecodeExecute, RefusesWithTheFieldsNameAndWhatIsAllowed) {
       {with(R"("language": "bash", "template": "data")"),
        {"template: data runs python; for bash expected one of none, bash"}},
       {with(R"("network": {"allow": []})"), {"network", "none", "allow"}},
-      {with(R"("network": {"allow": ["pypi.org:443"]})"), {"network", "operator allows no egress"}},
+      {with(R"("network": {"allow": ["pypi.org:443"]})"),
+       {"network", "this server gives programs no network"}},
       {with(R"("network": "host")"), {"network", "none"}},
       {with(R"("swarm": true)"), {"\"swarm\"", "only a request with task has it"}},
   };

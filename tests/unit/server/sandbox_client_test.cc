@@ -8,6 +8,7 @@
 
 #include "jail/fd.h"
 #include "runtime/json/reader.h"
+#include "server/cli/jobs/jobs_text.h"
 #include "server/cli/sandbox/create_request.h"
 #include "server/cli/sandbox/json_text.h"
 #include "server/cli/sandbox/process_events.h"
@@ -241,6 +242,41 @@ TEST(SandboxText, NothingOfAGuestMovesTheCursor) {
   const auto files = value_of(R"([{"name":"\u001bc","type":"link","target":"\u009b2J"}])");
   EXPECT_THAT(files_text(*files.as_array(), 0), Not(HasSubstr("\x1b")));
   EXPECT_THAT(files_text(*files.as_array(), 0), Not(HasSubstr("\xC2\x9B")));
+}
+
+TEST(SandboxText, TheTimeOfAProcessMayHaveMicroseconds) {
+  const auto processes = value_of(
+      R"([{"pid":7,"state":"ended","outcome":{"code":"success"},"exit_code":0,
+           "started_at":"2026-11-25T17:00:00.123Z","cpu_time_ms":1.734,"command":["ls"]},
+          {"pid":8,"state":"running","started_at":"2026-11-25T17:00:00.123Z","cpu_time_ms":null,
+           "command":["cat"]}])");
+  const std::string text = processes_text(*processes.as_array(), 0);
+  EXPECT_THAT(text, HasSubstr("17:00:00  0.002s  ls"));
+  EXPECT_THAT(text, HasSubstr("17:00:00  -       cat"));
+}
+
+TEST(SandboxText, OneCoreIsNotSeveral) {
+  const auto text = [](const char* cores) {
+    return metrics_text(
+        value_of(std::string(R"({"now":{"cpu_seconds":0},"limits":{"cpu":)") + cores + "}}"));
+  };
+  EXPECT_THAT(text("1"), HasSubstr("  1 core\n"));
+  EXPECT_THAT(text("1.5"), HasSubstr("  1.5 cores\n"));
+}
+
+TEST(JobsText, AProgramThatEndedInItsOwnWaySaysHow) {
+  const auto jobs = value_of(
+      R"([{"job_id":"a","kind":"code","status":"timeout","error":null},
+          {"job_id":"b","kind":"code","status":"error","error":null},
+          {"job_id":"c","kind":"code","status":"failed","error":"the server ended"},
+          {"job_id":"d","kind":"code","status":"success","error":null},
+          {"job_id":"e","kind":"task","status":"error","error":"no model answered"}])");
+  const std::string text = jobs_text(*jobs.as_array(), 0);
+  for (const char* const line :
+       {"its time was over\n", "its exit status was not 0\n", "the server ended\n",
+        "success  -         -              -     -\n", "no model answered\n"}) {
+    EXPECT_THAT(text, HasSubstr(line));
+  }
 }
 
 TEST(SandboxText, AnEndedOneSaysWhy) {

@@ -134,6 +134,20 @@ TEST_F(ConfigTest, AnUnknownKeyInTheFileIsNamed) {
   EXPECT_THAT(error_in_file(R"({"API_PORT": 1})"), HasSubstr("unknown key \"API_PORT\""));
 }
 
+TEST_F(ConfigTest, AUnitIsRefusedSinceTheNameHasIt) {
+  for (const char* value : {"5s", "500ms", "2m"}) {
+    EXPECT_THAT(error_with("SANDBOX_TIMEOUT_SECONDS", value),
+                HasSubstr(": a number of seconds without a unit"))
+        << value;
+  }
+  EXPECT_THAT(error_with("SANDBOX_MEMORY_LIMIT_MB", "1g"),
+              HasSubstr(": a number of megabytes without a unit"));
+  for (const char* value : {"", "s", "-1", "5 s", "0"}) {
+    EXPECT_THAT(error_with("SANDBOX_TIMEOUT_SECONDS", value), Not(HasSubstr("without a unit")))
+        << value;
+  }
+}
+
 TEST_F(ConfigTest, ABadValueNamesTheSettingItsPlaceAndWhatIsAllowed) {
   EXPECT_EQ(error_with("API_PORT", "http"),
             "API_PORT in the environment: \"http\" is not allowed; expected an integer 0 .. 65535 "
