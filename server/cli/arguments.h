@@ -13,6 +13,7 @@
 #include "runtime/config/config.h"
 #include "runtime/sandbox/run_request.h"
 #include "server/cli/jobs/jobs_options.h"
+#include "server/cli/sandbox/known_names.h"
 #include "server/cli/sandbox/sandbox_options.h"
 
 namespace server {
@@ -126,9 +127,9 @@ struct Finished {
   std::string error;
 };
 
-using Command =
-    std::variant<ExecOptions, RunTaskOptions, BenchmarkOptions, LessonsOptions, ServeOptions,
-                 McpOptions, DoctorOptions, client::Options, client::JobsOptions, Finished>;
+using Command = std::variant<ExecOptions, RunTaskOptions, BenchmarkOptions, LessonsOptions,
+                             ServeOptions, McpOptions, DoctorOptions, client::Options,
+                             client::JobsOptions, client::KnownNamesOptions, Finished>;
 
 // `args` without the program's name.
 Command parse_arguments(std::vector<std::string> args, const std::string& version);
