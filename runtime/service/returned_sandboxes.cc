@@ -209,6 +209,8 @@ asio::awaitable<void> Sandboxes::bring_one_back(Returning how) {
     sandbox->watch_bounds_ = watch_bounds_.of_a_sandbox(sandbox->owner_);
     watch_disks(*sandbox);
   }
+  // It may have been in /tmp.
+  (void)co_await has_working_directory(sandbox);
   history_.note(sandbox->owner(), sandbox->id(), SandboxEventKind::restarted, nullptr,
                 [&](json::Writer& writer) {
                   write_texts(writer, "lost_secrets", how.secrets);

@@ -319,6 +319,7 @@ class Sandboxes {
   // launcher makes the jail, once.
   boost::asio::awaitable<jail::Result<std::shared_ptr<LivingSandbox>>> launch(
       Found sandbox, const SandboxRequest& request);
+  boost::asio::awaitable<bool> has_working_directory(Found sandbox);
   boost::asio::awaitable<std::optional<Refusal>> make_working_directory(Caller caller,
                                                                         Found sandbox);
   Refusal not_started(const jail::Error& error, std::string_view what) const;

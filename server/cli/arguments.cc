@@ -391,6 +391,7 @@ Finished mistake_of(const CLI::ParseError& error, const CLI::App& app) {
 }  // namespace
 
 Command parse_arguments(std::vector<std::string> args, const std::string& version) {
+  if (const auto names = client::known_names_of(args)) return *names;
   Commands commands;
   CLI::App& app = commands.app;
   app.name("agent-sandbox");

@@ -13,6 +13,7 @@
 #include "runtime/config/config.h"
 #include "runtime/sandbox/run_request.h"
 #include "server/cli/jobs/jobs_options.h"
+#include "server/cli/sandbox/known_names.h"
 #include "server/cli/sandbox/sandbox_options.h"
 #include "server/cli/volumes/volumes_options.h"
 
@@ -129,7 +130,8 @@ struct Finished {
 
 using Command = std::variant<ExecOptions, RunTaskOptions, BenchmarkOptions, LessonsOptions,
                              ServeOptions, McpOptions, DoctorOptions, client::Options,
-                             client::JobsOptions, client::VolumesOptions, Finished>;
+                             client::JobsOptions, client::VolumesOptions, client::KnownNamesOptions,
+                             Finished>;
 
 // `args` without the program's name.
 Command parse_arguments(std::vector<std::string> args, const std::string& version);

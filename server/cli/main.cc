@@ -76,6 +76,9 @@ int dispatch(std::vector<std::string> args) {
   if (const auto* volumes = std::get_if<server::client::VolumesOptions>(&options)) {
     return server::client::volumes(*volumes, runtime::process_environment());
   }
+  if (const auto* names = std::get_if<server::client::KnownNamesOptions>(&options)) {
+    return server::client::known_names(*names, runtime::process_environment());
+  }
   const auto& finished = std::get<server::Finished>(options);
   std::fputs(finished.error.c_str(), stderr);
   const int failed = server::print(finished.output);

@@ -1,16 +1,21 @@
-"""Completions, tested in the shells themselves: they offer exactly what --help lists."""
+"""Completions, tested in the shells themselves: they offer exactly what --help lists, and what a server knows."""
+import contextlib
 import os
 import pathlib
 import pty
 import select
 import shutil
+import socket
 import subprocess
+import sys
 import tempfile
 import time
 import unittest
 
-import command_line
-import time_scale
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "api"))
+import command_line  # noqa: E402
+import live_server  # noqa: E402
+import time_scale  # noqa: E402
 
 COMPLETIONS = command_line.DEPLOY / "completions"
 LANGUAGES = {"python", "bash", "javascript", "typescript"}
@@ -33,6 +38,29 @@ COMP_WORDS=("${@:2}") COMP_CWORD=$(($# - 2))
 _agent_sandbox
 printf '%s\\n' "${COMPREPLY[@]}"
 """
+NOBODY = "http://127.0.0.1:1"
+SHIPPED = {path.stem for path in (command_line.DEPLOY.parents[1] / "rootfs" / "templates").glob("*.json")}
+
+
+class Known:
+    """A server with a sandbox that runs, one that is paused and one that has ended, a job, and a template of its own."""
+
+    def __init__(self):
+        self.templates = tempfile.TemporaryDirectory(prefix="agent-sandbox-templates.")
+        os.chmod(self.templates.name, 0o755)
+        (pathlib.Path(self.templates.name) / "own.json").write_text('{"name": "own", "language": "bash", "warmth": "prepared"}', encoding="utf-8")
+        self.server = live_server.LiveServer(environment={"JOBS_PATH": ":memory:", "SANDBOX_TEMPLATES_DIR": self.templates.name})
+        self.url = f"http://127.0.0.1:{self.server.port}"
+        client = self.server.client()
+        self.ids = {name: client.post({"name": name}, "/v1/sandboxes").json["id"] for name in ("alpha", "asleep", "gone")}
+        client.post({}, "/v1/sandboxes/asleep/pause")
+        client.send("DELETE", "/v1/sandboxes/gone")
+        self.job = client.post({"code": "true", "language": "bash"}, "/execute").json["job_id"]
+        client.close()
+
+    def stop(self):
+        self.server.stop()
+        self.templates.cleanup()
 
 
 class Completions(unittest.TestCase):
@@ -55,6 +83,10 @@ class Completions(unittest.TestCase):
         cls.directory = pathlib.Path(folder.name)
         (cls.directory / "program.py").touch()
         (cls.directory / "folder").mkdir()
+        cls.known = Known()
+        cls.addClassCleanup(cls.known.stop)
+        cls.environment = {"PATH": f"{pathlib.Path(command_line.BINARY).parent}:{os.environ['PATH']}", "HOME": str(cls.directory),
+                           "LC_ALL": "C.UTF-8", "AGENT_SANDBOX_URL": cls.known.url}
         cls.start()
 
     @classmethod
@@ -95,13 +127,27 @@ class Completions(unittest.TestCase):
         self.assertEqual({"root"}, self.offers("doctor --user roo") & {"root"})
 
 
+    def check_known(self):
+        living = {"alpha", "asleep", self.known.ids["alpha"], self.known.ids["asleep"]}
+        for line, expected in (("sandbox exec ", living), ("sandbox exec --workdir /tmp ", living), ("sandbox logs ", living),
+                               ("sandbox delete ", living), ("sandbox pause alpha ", living), ("sandbox get alpha ", set()),
+                               ("sandbox get al", {"alpha"}), ("jobs show ", {self.known.job}), ("jobs cancel ", {self.known.job}),
+                               (f"jobs show {self.known.job} ", set()), ("logs ", living | {self.known.job}),
+                               ("exec --template ", SHIPPED | {"own"}), ("sandbox create --template ow", {"own"})):
+            with self.subTest(line):
+                self.patience = 20.0 if expected else 2.0
+                self.assertEqual(expected, {word for word in self.offers(line) if not word.startswith("-")})
+        self.patience = 20.0
+        self.assertEqual({"alpha"}, {word.rstrip(":") for word in self.offers("sandbox cp al")})
+
+
 class Bash(Completions):
     shell = "bash"
 
     def offers(self, line):
         words = ["agent-sandbox", *line.split(" ")]
         finished = subprocess.run(["bash", "--norc", "-c", ASK_BASH, "ask", COMPLETIONS / "agent-sandbox", *words], cwd=self.directory,
-                                  capture_output=True, text=True, check=False, timeout=time_scale.scaled(60))
+                                  capture_output=True, text=True, check=False, timeout=time_scale.scaled(60), env=self.environment)
         self.assertEqual("", finished.stderr)
         return set(finished.stdout.split())
 
@@ -115,6 +161,38 @@ class Bash(Completions):
         self.check_paths()
         self.assertIn("program.py", self.offers("exec -c 1 -- pro"))
         self.assertIn("program.py", self.offers("sandbox exec box -- pro"))
+
+    def test_bash_known(self):
+        self.check_known()
+        # readline splits box:path and HOST:PORT like this.
+        for line in ("sandbox cp alpha :", "sandbox cp alpha : pro"):
+            self.assertEqual(set(), self.offers(line))
+        self.assertLessEqual({"asleep:", "program.py"}, self.offers("sandbox cp alpha : /x "))
+        self.assertEqual({"alpha"}, self.offers("sandbox change --allow a.example : 443 al"))
+
+    def test_bash_at_a_terminal(self):
+        pid, terminal = pty.fork()
+        if pid == 0:
+            os.chdir(self.directory)
+            os.execvpe("bash", ["bash", "--norc", "-i"], {**self.environment, "TERM": "dumb", "PS1": ""})
+        self.addCleanup(os.waitpid, pid, 0)
+        self.addCleanup(os.close, terminal)  # which hangs up
+        os.write(terminal, f"bind 'set enable-bracketed-paste off'; source {COMPLETIONS}/agent-sandbox; echo rea''dy\n".encode())
+        self.assertIn("ready", self.shown(terminal, "ready"))
+        for typed, line in (("sandbox exec al\t|", "sandbox exec alpha |"), ("sandbox cp prog\t|", "sandbox cp program.py |"),
+                            ("sandbox cp al\t|", "sandbox cp alpha:|"), ("sandbox cp alpha:pro\t|", "sandbox cp alpha:pro|"),
+                            (f"jobs show {self.known.job[:6]}\t|", f"jobs show {self.known.job} |")):
+            with self.subTest(typed):
+                os.write(terminal, f"agent-sandbox {typed}".encode())
+                self.assertIn(f"agent-sandbox {line}", self.shown(terminal, "|").replace("\a", ""))
+                os.write(terminal, b"\x15")  # the line is discarded
+
+    @staticmethod
+    def shown(terminal, mark):
+        output, deadline = "", time.monotonic() + time_scale.patience(30)
+        while mark not in output and select.select([terminal], [], [], max(0.0, deadline - time.monotonic()))[0]:
+            output += os.read(terminal, 65536).decode(errors="replace")
+        return output
 
     def test_bash_option_and_value_by_equals_sign(self):
         # readline splits --language=py like this.
@@ -139,8 +217,7 @@ class Fish(Completions):
     def offers(self, line):
         script = 'source $argv[1]; complete -C "agent-sandbox $argv[2]"'
         finished = subprocess.run(["fish", "--no-config", "-c", script, COMPLETIONS / "agent-sandbox.fish", line], cwd=self.directory,
-                                  capture_output=True, text=True, check=False, timeout=time_scale.scaled(60),
-                                  env={**os.environ, "HOME": str(self.directory)})
+                                  capture_output=True, text=True, check=False, timeout=time_scale.scaled(60), env=self.environment)
         self.assertEqual("", finished.stderr)
         return {offer.partition("\t")[0] for offer in finished.stdout.splitlines()}
 
@@ -152,6 +229,9 @@ class Fish(Completions):
 
     def test_fish_paths(self):
         self.check_paths()
+
+    def test_fish_known(self):
+        self.check_known()
 
     def test_fish_syntax(self):
         checked = subprocess.run(["fish", "-n", COMPLETIONS / "agent-sandbox.fish"], capture_output=True, text=True, check=False)
@@ -169,7 +249,7 @@ class Zsh(Completions):
         pid, cls.terminal = pty.fork()
         if pid == 0:
             os.chdir(cls.directory)
-            os.execvpe("zsh", ["zsh", "-f", "-i"], {"PATH": os.environ["PATH"], "HOME": ".", "TERM": "dumb", "LC_ALL": "C"})
+            os.execvpe("zsh", ["zsh", "-f", "-i"], {**cls.environment, "HOME": ".", "TERM": "dumb", "LC_ALL": "C"})
         cls.addClassCleanup(os.waitpid, pid, 0)
         cls.addClassCleanup(os.close, cls.terminal)  # which hangs up
         cls.type("PS1=; PS2=; stty columns 250 rows 500; fpath=($PWD $fpath); autoload -Uz compinit; compinit -u -D; "
@@ -209,6 +289,33 @@ class Zsh(Completions):
     def test_zsh_paths(self):
         self.check_paths()
 
+    def test_zsh_known(self):
+        self.check_known()
+
     def test_zsh_syntax(self):
         checked = subprocess.run(["zsh", "-n", COMPLETIONS / "_agent-sandbox"], capture_output=True, text=True, check=False)
         self.assertEqual((0, ""), (checked.returncode, checked.stderr))
+
+
+class Complete(unittest.TestCase):
+    """agent-sandbox complete, which the shells ask: it says nothing but names."""
+
+    def complete(self, url, kind="sandboxes"):
+        finished = subprocess.run([command_line.BINARY, "complete", kind], env={"PATH": os.environ["PATH"], "AGENT_SANDBOX_URL": url},
+                                  capture_output=True, text=True, check=False, timeout=time_scale.scaled(30))
+        self.assertEqual((0, ""), (finished.returncode, finished.stderr))
+        return finished.stdout.split()
+
+    def test_complete_without_a_server(self):
+        for url in (NOBODY, "nonsense", "unix:/none/of/it"):
+            for kind in ("sandboxes", "jobs", "templates"):
+                self.assertEqual([], self.complete(url, kind))
+
+    def test_complete_does_not_wait_for_a_server_that_does_not_answer(self):
+        with contextlib.closing(socket.create_server(("127.0.0.1", 0))) as silent:
+            self.assertEqual([], self.complete(f"http://127.0.0.1:{silent.getsockname()[1]}"))
+
+    def test_complete_where_a_key_is_missing(self):
+        server = live_server.LiveServer(environment={"JOBS_PATH": ":memory:", "API_KEYS": "a-key"})
+        self.addCleanup(server.stop)
+        self.assertEqual([], self.complete(f"http://127.0.0.1:{server.port}"))

@@ -1,5 +1,33 @@
 # Completion of agent-sandbox for fish.
 
+# Asks the server of AGENT_SANDBOX_URL; prints nothing where there is none.
+function __agent_sandbox_known
+    set -l words (commandline -opc)
+    set -l program (string replace -r '^~/' $HOME/ -- $words[1])
+    $program complete $argv[1] 2>/dev/null </dev/null
+end
+
+# Whether no word that is neither an option nor the value of one follows the subcommand, which is all of the arguments.
+function __agent_sandbox_names_none_after
+    set -l words (commandline -opc)
+    set -l before ''
+    set -l wanted $argv
+    for word in $words[2..-1]
+        if contains -- $before --env --workdir --timeout --idle --tail --signal --expires --allow --secret --volume --limit --status
+            set before ''
+        else if string match -q -- '-*' $word
+            set before $word
+        else if test (count $wanted) -gt 0
+            test $word = $wanted[1]; or return 1
+            set -e wanted[1]
+            set before ''
+        else
+            return 1
+        end
+    end
+    test (count $wanted) -eq 0
+end
+
 set -l commands exec serve mcp run sandbox volume jobs logs benchmark lessons doctor
 set -l programs exec run
 set -l models run benchmark
@@ -57,7 +85,7 @@ complete -c agent-sandbox -n $seen -l disk -x -d 'For /workspace and /tmp, each,
 complete -c agent-sandbox -n $seen -l language -xa 'python bash javascript typescript' -d 'Of the program'
 complete -c agent-sandbox -n $seen -s e -l env -x -d 'A variable for the program'
 complete -c agent-sandbox -n $seen -l allow -x -d 'Let it reach HOST:PORT'
-complete -c agent-sandbox -n $seen -l template -xa 'bash data javascript python typescript' -d 'Its root and policy'
+complete -c agent-sandbox -n $seen -l template -xa 'bash data javascript python typescript (__agent_sandbox_known templates)' -d 'Its root and policy'
 complete -c agent-sandbox -n $seen -l jail -rF -d 'What the jail has beside the usual'
 complete -c agent-sandbox -n $seen -l json -d 'Print the result as POST /execute returns it'
 complete -c agent-sandbox -n $seen -l explain -d 'Print the steps that make the jail'
@@ -154,7 +182,7 @@ complete -c agent-sandbox -n $seen -a delete -d 'End some'
 
 set -l seen '__fish_seen_subcommand_from sandbox; and __fish_seen_subcommand_from create'
 complete -c agent-sandbox -n $seen -l name -x -d 'A name to use in place of its id'
-complete -c agent-sandbox -n $seen -l template -x -d 'Its root and policy'
+complete -c agent-sandbox -n $seen -l template -xa 'bash data javascript python typescript (__agent_sandbox_known templates)' -d 'Its root and policy'
 
 set -l seen '__fish_seen_subcommand_from sandbox; and __fish_seen_subcommand_from create exec shell'
 complete -c agent-sandbox -n $seen -l env -x -d 'A variable for processes'
@@ -218,3 +246,12 @@ complete -c agent-sandbox -n $seen -l json -d 'Print what the server answers'
 
 set -l seen '__fish_seen_subcommand_from sandbox; and __fish_seen_subcommand_from cp'
 complete -c agent-sandbox -n $seen -F
+
+for action in get exec shell ls rm url watch ps logs kill port token events metrics renew change
+    complete -c agent-sandbox -n "__agent_sandbox_names_none_after sandbox $action" -a '(__agent_sandbox_known sandboxes)'
+end
+complete -c agent-sandbox -n '__fish_seen_subcommand_from sandbox; and __fish_seen_subcommand_from pause resume delete' -a '(__agent_sandbox_known sandboxes)'
+complete -c agent-sandbox -n '__fish_seen_subcommand_from sandbox; and __fish_seen_subcommand_from cp' -a '(__agent_sandbox_known sandboxes | string replace -r \'$\' :)'
+complete -c agent-sandbox -n '__agent_sandbox_names_none_after jobs show' -a '(__agent_sandbox_known jobs)'
+complete -c agent-sandbox -n '__fish_seen_subcommand_from jobs; and __fish_seen_subcommand_from cancel' -a '(__agent_sandbox_known jobs)'
+complete -c agent-sandbox -n '__agent_sandbox_names_none_after logs' -a '(__agent_sandbox_known jobs; __agent_sandbox_known sandboxes)'
