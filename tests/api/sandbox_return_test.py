@@ -128,6 +128,23 @@ class Return(ReturnTest):
                 self.assertEqual("deleted", box.now()["outcome"]["code"])
                 self.server.stop()
 
+    def test_its_volumes_and_its_working_directory_come_back_with_it(self):
+        for how in ("stop", "kill"):
+            with self.subTest(how):
+                self.start()
+                self.assertEqual(201, self.client.post({"name": "data", "size_mb": 20}, "/v1/volumes").status)
+                made = self.make(name="box", working_directory="/tmp/work", volumes=[{"volume": "data", "path": "/data"}])
+                self.assertEqual("", made.run("echo kept > /data/file; echo here > /workspace/file")["stderr"])
+                self.end(how)
+                self.start()
+                again = self.again(made)
+                self.assertEqual("kept\nhere\n/tmp/work\n", again.run("cat /data/file /workspace/file; pwd")["stdout"])
+                refused = self.client.post({"volumes": [{"volume": "data", "path": "/data"}]}, "/v1/sandboxes")
+                self.assertEqual((409, "volume_in_use"), (refused.status, refused.json["code"]), "it has one that writes to it again")
+                self.assertEqual(204, self.client.send("DELETE", again.path).status)
+                self.assertEqual(204, self.client.send("DELETE", "/v1/volumes/data").status)
+                self.end("stop")
+
     def test_it_comes_back_as_often_as_the_server_does(self):
         self.start()
         made = self.make()
