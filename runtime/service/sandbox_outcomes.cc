@@ -4,6 +4,7 @@
 #include <cmath>
 #include <utility>
 
+#include "runtime/json/utc_text.h"
 #include "runtime/service/sandboxes.h"
 
 namespace runtime {
@@ -30,6 +31,13 @@ Outcome of_time(std::string_view code, std::string cause, RequestLimit met,
 // Rounded to two decimals.
 double megabytes(std::uint64_t bytes) {
   return std::round(static_cast<double>(bytes) / (1u << 20) * 100) / 100;
+}
+
+// "2026-11-21 20:16:00 UTC"
+std::string moment_text(Sandbox::Time time) {
+  std::string text = json::utc_text(time).substr(0, 19);
+  text[10] = ' ';
+  return text + " UTC";
 }
 
 // What ended a process that its sandbox took along.
@@ -139,6 +147,14 @@ Outcome Sandboxes::outcome_of_volume(const VolumeMounts::One& volume) {
     outcome.cause = "the files in " + name + " could not be counted";
   }
   return outcome;
+}
+
+Refusal Sandboxes::ended_refusal(const Sandbox& sandbox) {
+  const auto end = sandbox.end();
+  const std::string& name = sandbox.request().name;
+  std::string detail = "sandbox " + (name.empty() ? sandbox.id() : name);
+  detail += end ? " ended at " + moment_text(end->at) + ": " + end->outcome.cause : " has ended";
+  return {.code = RefusalCode::sandbox_ended, .detail = std::move(detail)};
 }
 
 Outcome Sandboxes::outcome_of_disk(const Sandbox& sandbox) const {

@@ -9,7 +9,6 @@
 #include <charconv>
 #include <utility>
 
-#include "runtime/json/utc_text.h"
 #include "runtime/json/writer.h"
 #include "runtime/observe/uuid.h"
 #include "runtime/sandbox/jail_handle.h"
@@ -54,13 +53,6 @@ Refusal no_such_sandbox(std::string_view id_or_name) {
     detail += ": " + std::string(json::utf8_prefix(id_or_name, max_repeated_bytes));
   }
   return {.code = RefusalCode::no_such_sandbox, .detail = std::move(detail)};
-}
-
-// "2026-11-21 20:16:00 UTC"
-std::string moment_text(Sandbox::Time time) {
-  std::string text = json::utc_text(time).substr(0, 19);
-  text[10] = ' ';
-  return text + " UTC";
 }
 
 bool is_one_of(Sandbox::State state, const std::vector<Sandbox::State>& wanted) {
@@ -289,14 +281,6 @@ Sandboxes::Or<Sandboxes::Found> Sandboxes::find_living(const Principal& principa
   const auto* const sandbox = std::get_if<Found>(&found);
   if (sandbox == nullptr || !(*sandbox)->end()) return found;
   return ended_refusal(**sandbox);
-}
-
-Refusal Sandboxes::ended_refusal(const Sandbox& sandbox) {
-  const auto end = sandbox.end();
-  const std::string& name = sandbox.request().name;
-  std::string detail = "sandbox " + (name.empty() ? sandbox.id() : name);
-  detail += end ? " ended at " + moment_text(end->at) + ": " + end->outcome.cause : " has ended";
-  return {.code = RefusalCode::sandbox_ended, .detail = std::move(detail)};
 }
 
 Sandboxes::Or<Sandboxes::Found> Sandboxes::find_by_token(std::string_view id_or_name,

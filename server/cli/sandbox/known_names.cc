@@ -24,8 +24,8 @@ namespace json = runtime::json;
 using Kind = KnownNamesOptions::Kind;
 using Call = std::unique_ptr<runtime::llm::PolledCall>;
 
-constexpr time_t max_seconds = 1;
-constexpr std::size_t max_name_bytes = 64;
+constexpr time_t patience_seconds = 1;
+constexpr std::size_t name_bytes = 64;
 
 // The lists that have the names; of sandboxes each in one state.
 std::vector<std::string> lists_of(Kind kind) {
@@ -41,7 +41,7 @@ bool is_name(std::string_view text) {
   const auto may_stand = [&](char byte) {
     return is_letter(static_cast<unsigned char>(byte)) || byte == '-' || byte == '_' || byte == '.';
   };
-  return !text.empty() && text.size() <= max_name_bytes &&
+  return !text.empty() && text.size() <= name_bytes &&
          is_letter(static_cast<unsigned char>(text.front())) &&
          std::all_of(text.begin(), text.end(), may_stand);
 }
@@ -50,7 +50,7 @@ bool is_name(std::string_view text) {
 jail::Fd timer() {
   jail::Fd over(::timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK));
   itimerspec at{};
-  at.it_value.tv_sec = max_seconds;
+  at.it_value.tv_sec = patience_seconds;
   if (over.valid() && ::timerfd_settime(over.get(), 0, &at, nullptr) != 0) over.reset();
   return over;
 }
