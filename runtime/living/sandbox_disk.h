@@ -33,7 +33,7 @@ class SandboxDisk {
               Content content = Content::none)
       : directory_(std::move(directory)),
         limits_(limits),
-        allowed_(content == Content::none ? limits : most_at_first(limits)) {}
+        allowed_(content == Content::none ? limits : max_at_first(limits)) {}
 
   const std::string& name() const noexcept { return directory_->name(); }
   const std::string& path() const noexcept { return directory_->path(); }
@@ -140,11 +140,11 @@ class SandboxDisk {
   // What the file system itself needs for the same files may change by so much.
   static constexpr Limits slack{.bytes = 1u << 20, .files = 16};
   // Counting more than this takes too long and too much memory.
-  static constexpr std::uint64_t most_bytes_at_first = 1ull << 50;
-  static constexpr std::uint64_t most_files_for_each = 4;
+  static constexpr std::uint64_t max_bytes_at_first = 1ull << 50;
+  static constexpr std::uint64_t max_files_for_each = 4;
 
-  static Limits most_at_first(const Limits& limits) {
-    return {.bytes = most_bytes_at_first, .files = limits.files * most_files_for_each};
+  static Limits max_at_first(const Limits& limits) {
+    return {.bytes = max_bytes_at_first, .files = limits.files * max_files_for_each};
   }
   void lower_allowed(const DiskUse& use) {
     const auto lower = [](std::uint64_t allowed, std::uint64_t limit, std::uint64_t used) {
