@@ -228,8 +228,9 @@ void DiskStore::find_left() {
         text.starts_with(prefix_of_servers) || text.starts_with(prefix_of_kept);
     if (!is_of_a_server || text == own_name_) continue;
     Fd directory = open_directory_in(base_.get(), name);
-    if (!directory.valid() || !is_own(directory) || !lock(directory)) continue;
-    if (!may_be_removed(name, directory)) continue;
+    if (!directory.valid() || !is_own(directory)) continue;
+    // The lock of one that is left alone is not even tried: its server may start meanwhile.
+    if (!may_be_removed(name, directory) || !lock(directory)) continue;
     Fd to_empty = open_directory_in(directory.get(), ".");
     if (!to_empty.valid()) continue;
     left_.push_back({name, std::move(directory), TreeRemoval(std::move(to_empty))});

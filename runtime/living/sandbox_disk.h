@@ -2,6 +2,7 @@
 // may be in it, and how much was in it when it was counted last.
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
@@ -25,14 +26,25 @@ class SandboxDisk {
     std::uint64_t files = 0;
   };
 
-  SandboxDisk(std::shared_ptr<SandboxDirectory> directory, Limits limits)
-      : directory_(std::move(directory)), limits_(limits) {}
+  // Whether files are in it already. What is there at its first count may stay, though it is more
+  // than the limits: the owner can remove some of it, and no byte may be added.
+  enum class Content : std::uint8_t { none, of_an_earlier_server };
+  SandboxDisk(std::shared_ptr<SandboxDirectory> directory, Limits limits,
+              Content content = Content::none)
+      : directory_(std::move(directory)),
+        limits_(limits),
+        allowed_(content == Content::none ? limits : max_at_first(limits)) {}
 
   const std::string& name() const noexcept { return directory_->name(); }
   const std::string& path() const noexcept { return directory_->path(); }
   jail::Fd open() const { return directory_->open(); }
   SandboxDirectory& directory() const noexcept { return *directory_; }
   const Limits& limits() const noexcept { return limits_; }
+  // Beyond this it ends: the limits, or what was there already.
+  Limits allowed() const {
+    const std::lock_guard lock(mutex_);
+    return allowed_;
+  }
 
   // Returns what the latest count found, and what the owner has written since.
   DiskUse use() const {
@@ -43,7 +55,8 @@ class SandboxDisk {
   }
   bool is_beyond() const { return is_beyond(use()); }
   bool is_beyond(const DiskUse& use) const {
-    return use.bytes > limits_.bytes || use.files > limits_.files || !use.is_countable;
+    const Limits allowed = this->allowed();
+    return use.bytes > allowed.bytes || use.files > allowed.files || !use.is_countable;
   }
   // To be called before and after a count, which sees the files that were complete before it.
   void begin_count() {
@@ -54,6 +67,7 @@ class SandboxDisk {
   void note(const DiskUse& use) {
     const std::lock_guard lock(mutex_);
     use_ = use;
+    if (use.seen == DiskUse::Seen::all) lower_allowed(use);
     before_count_ = 0;
     is_in_doubt_ = false;
     counted_ = begun_;
@@ -124,6 +138,23 @@ class SandboxDisk {
   };
 
   using Clock = DiskCount::Clock;
+  // What the file system itself needs for the same files may change by so much.
+  static constexpr Limits slack{.bytes = 1u << 20, .files = 16};
+  // Counting more than this takes too long and too much memory.
+  static constexpr std::uint64_t max_bytes_at_first = 1ull << 50;
+  static constexpr std::uint64_t max_files_for_each = 4;
+
+  static Limits max_at_first(const Limits& limits) {
+    return {.bytes = max_bytes_at_first, .files = limits.files * max_files_for_each};
+  }
+  void lower_allowed(const DiskUse& use) {
+    const auto lower = [](std::uint64_t allowed, std::uint64_t limit, std::uint64_t used) {
+      return std::max(limit, std::min(allowed, used));
+    };
+    allowed_ = {.bytes = lower(allowed_.bytes, limits_.bytes, use.bytes + slack.bytes),
+                .files = lower(allowed_.files, limits_.files, use.files + slack.files)};
+  }
+
   static constexpr std::chrono::milliseconds patience{300};
   // After a count that did not come in time nobody waits for another one for so long.
   static constexpr std::chrono::seconds impatience{1};
@@ -146,6 +177,7 @@ class SandboxDisk {
 
   const std::shared_ptr<SandboxDirectory> directory_;
   const Limits limits_;
+  Limits allowed_;
   mutable std::mutex mutex_;
   DiskUse use_;
   // Bytes that its owner has written and that the latest count does not have: of files without a

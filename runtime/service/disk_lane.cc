@@ -35,7 +35,7 @@ bool may_have_grown(const WatchedDisk& watched, const DiskStore::Room& room,
   if (!watched.is_counted || !room.counts_files) return true;
   if (now >= watched.counted + longest_without_count) return true;
   const DiskUse use = watched.disk->use();
-  const SandboxDisk::Limits& limits = watched.disk->limits();
+  const SandboxDisk::Limits limits = watched.disk->allowed();
   return room_of(room.used_bytes, watched.room.used_bytes) >=
              room_of(limits.bytes, use.bytes) / 2 ||
          room_of(room.used_files, watched.room.used_files) >= room_of(limits.files, use.files) / 2;
@@ -126,7 +126,7 @@ DiskLane::After DiskLane::look(WatchedDisk& watched) {
   }
   if (after != After::keep || watched.next > began) return after;
   const DiskUse use = watched.disk->use();
-  const SandboxDisk::Limits& limits = watched.disk->limits();
+  const SandboxDisk::Limits limits = watched.disk->allowed();
   const auto pause = std::min(
       disk_pause::until_used(room_of(limits.bytes, use.bytes), disk_pause::bytes_of_a_second),
       disk_pause::until_used(room_of(limits.files, use.files), disk_pause::files_of_a_second));
@@ -145,7 +145,7 @@ DiskLane::After DiskLane::count(WatchedDisk& watched, LivingSandbox& living,
     return After::keep;
   }
   SandboxDisk& disk = *watched.disk;
-  const SandboxDisk::Limits& limits = disk.limits();
+  const SandboxDisk::Limits limits = disk.allowed();
   disk.begin_count();
   DiskUse use = watched.count.look(target->init, limits.bytes, limits.files, budget_);
   if (use.seen == Seen::short_of_the_host) {

@@ -110,7 +110,8 @@ Result<std::shared_ptr<SandboxDisk>> SandboxDisks::take(const std::string& name,
   auto directory = store_->take(name);
   if (!directory) return directory.error();
   const SandboxDisk::Limits limits{.bytes = bytes, .files = max_files};
-  auto disk = std::make_shared<SandboxDisk>(std::move(*directory), limits);
+  auto disk = std::make_shared<SandboxDisk>(std::move(*directory), limits,
+                                            SandboxDisk::Content::of_an_earlier_server);
   const std::lock_guard lock(mutex_);
   made_.push_back({.disk = disk, .living = {}});
   return disk;

@@ -73,6 +73,9 @@ class ReturnTest(unittest.TestCase):
     def kinds(self, sandbox):
         return [event["kind"] for event in self.events(sandbox)]
 
+    def used(self, sandbox):
+        return self.client.send("GET", f"{sandbox.path}/metrics").json["now"]["workspace_bytes"]
+
     def disks(self):
         """The directories of sandboxes, without what waits to be removed."""
         return sorted(path.name for server in (self.place / "disks").iterdir() for path in server.glob("disk-*"))
@@ -380,17 +383,25 @@ class WhatIsLess(ReturnTest):
 
     def test_a_disk_that_has_too_much_is_full(self):
         self.start()
-        made = self.make(disk_mb=50)
+        made, other = self.make(disk_mb=50), self.make(disk_mb=50)
         self.end("stop")
-        directory, = (self.place / "disks").glob("*/disk-*")
-        with open(directory / "more", "wb") as file:
-            file.write(bytes(60 << 20))
-        shutil.chown(directory / "more", directory.stat().st_uid)
+        for directory in (self.place / "disks").glob("*/disk-*"):
+            with open(directory / "more", "wb") as file:
+                file.write(bytes(60 << 20))
+            shutil.chown(directory / "more", directory.stat().st_uid)
         self.start()
-        self.assertTrue(host_view.wait_until(lambda: self.again(made).now()["state"] == "ended", 20))
-        self.assertEqual("disk_full", self.again(made).now()["outcome"]["code"])
-        self.assertEqual(["restarted", "ended"], self.kinds(made)[-2:])
-        self.wait_for_disks(0)
+        box = self.again(made)
+        self.assertTrue(host_view.wait_until(lambda: self.used(box) >= 60 << 20, 20), self.used(box))
+        self.assertEqual(507, box.put("/workspace/one", b"more").status)
+        self.assertEqual(60 << 20, len(box.get("/workspace/more").body))
+        self.assertEqual(204, box.remove("/workspace/more").status)
+        self.assertEqual(201, box.put("/workspace/one", b"more").status)
+        self.assertEqual("running", box.now()["state"])
+        self.assertTrue(host_view.wait_until(lambda: self.used(self.again(other)) >= 60 << 20, 20))
+        self.again(other).ask("head -c 20000000 /dev/zero > added; sleep 1000", background=True)
+        self.assertTrue(host_view.wait_until(lambda: self.again(other).now()["state"] == "ended", 20))
+        self.assertEqual("disk_full", self.again(other).now()["outcome"]["code"])
+        self.wait_for_disks(1)
 
     def test_its_room_counts_what_is_there(self):
         self.start()
@@ -399,8 +410,7 @@ class WhatIsLess(ReturnTest):
         self.end("kill")
         self.start()
         box = self.again(made)
-        used = lambda: self.client.send("GET", f"{made.path}/metrics").json["now"]["workspace_bytes"]
-        self.assertTrue(host_view.wait_until(lambda: used() >= 40 << 20, 20), used())
+        self.assertTrue(host_view.wait_until(lambda: self.used(box) >= 40 << 20, 20), self.used(box))
         self.assertEqual(507, box.put("/workspace/more", bytes(20 << 20)).status)
 
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <sys/statvfs.h>
 
+#include <chrono>
 #include <filesystem>
 #include <string>
 
@@ -58,6 +59,47 @@ TEST_F(SandboxDisksTest, TheReserveIsNoOnes) {
   EXPECT_TRUE(disks->make(1u << 20));
 }
 
+TEST_F(SandboxDisksTest, WhatWasThereBeforeARestartMayStay) {
+  const DiskReturn again{.name = "a", .patience = std::chrono::hours(1)};
+  std::string name;
+  {
+    auto disks = DiskStore::open(root_ + "/disks", again);
+    ASSERT_TRUE(disks);
+    name = (*(*disks)->make())->name();
+  }
+  auto disks = SandboxDisks::open(
+      {.path = root_ + "/disks", .reserve_bytes = 0, .return_of_server = again}, logger_);
+  ASSERT_TRUE(disks) << disks.error().message();
+  ASSERT_TRUE((*disks)->are_kept());
+  constexpr std::uint64_t mb = 1u << 20;
+  const auto taken = (*disks)->take(name, 10 * mb);
+  ASSERT_TRUE(taken) << taken.error().message();
+  const auto disk = *taken;
+  const auto count = [&disk](std::uint64_t bytes) {
+    disk->begin_count();
+    disk->note({.bytes = bytes,
+                .files = 1,
+                .is_countable = true,
+                .in_flight = 0,
+                .seen = DiskUse::Seen::all});
+  };
+  count(30 * mb);
+  EXPECT_FALSE(disk->is_beyond());
+  EXPECT_EQ(disk->limits().bytes, 10 * mb);
+  EXPECT_FALSE(SandboxDisk::reserve(disk)->take(1)) << "it is full";
+  count(32 * mb);
+  EXPECT_TRUE(disk->is_beyond()) << "it has more than it came back with";
+  count(20 * mb);
+  EXPECT_FALSE(disk->is_beyond());
+  count(22 * mb);
+  EXPECT_TRUE(disk->is_beyond()) << "what was removed is not there any more";
+  count(5 * mb);
+  EXPECT_TRUE(SandboxDisk::reserve(disk)->take(mb));
+  EXPECT_EQ(disk->allowed().bytes, 10 * mb);
+  count(11 * mb);
+  EXPECT_TRUE(disk->is_beyond());
+}
+
 TEST_F(SandboxDisksTest, ItsOwnersWritesAreWithinItsRoom) {
   const auto disks = open(0);
   const auto disk = *disks->make(1u << 20);
@@ -78,8 +120,11 @@ TEST_F(SandboxDisksTest, ItsOwnersWritesAreWithinItsRoom) {
   EXPECT_EQ(disk->use().bytes, 1u << 10) << "and is in the next one";
   EXPECT_TRUE(other->take((1u << 19) + 1));
   EXPECT_FALSE(disk->is_beyond());
-  disk->note(
-      {.bytes = 1, .files = SandboxDisks::max_files + 1, .is_countable = true, .in_flight = 0, .seen = {}});
+  disk->note({.bytes = 1,
+              .files = SandboxDisks::max_files + 1,
+              .is_countable = true,
+              .in_flight = 0,
+              .seen = {}});
   EXPECT_TRUE(disk->is_beyond());
   disk->note({.bytes = 1, .files = 1, .is_countable = false, .in_flight = 0, .seen = {}});
   EXPECT_TRUE(disk->is_beyond());
