@@ -211,7 +211,7 @@ asio::awaitable<Sandboxes::Or<Sandboxes::Found>> Sandboxes::create(Caller caller
     sandbox->request_.network.secrets.clear();
     if (is_stopping_) sandbox->living_->end(LivingSandbox::Cause::stopping);
   }
-  co_await history_.settle();
+  co_await written(sandbox);
   co_return sandbox;
 }
 
@@ -314,7 +314,7 @@ asio::awaitable<std::optional<Refusal>> Sandboxes::change(Caller caller, Found s
     const std::lock_guard lock(mutex_);
     if (!sandbox->end()) history_.keep(sandbox->known());
   }
-  co_await history_.settle();
+  co_await written(sandbox);
   co_return std::nullopt;
 }
 
