@@ -250,6 +250,11 @@ void Sandboxes::leave_for_later(Sandbox& sandbox, const std::string& why) {
   note_end(sandbox, sandbox.end_->outcome);
 }
 
+asio::awaitable<void> Sandboxes::written(Found sandbox) {
+  if (sandbox->disk_ == nullptr) return history_.settle();
+  return history_.written();
+}
+
 void Sandboxes::keep_living(Sandbox& sandbox) {
   const std::lock_guard lock(mutex_);
   if (!sandbox.end()) history_.keep(sandbox.known());

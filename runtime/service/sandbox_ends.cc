@@ -33,7 +33,7 @@ asio::awaitable<void> Sandboxes::remove(Caller caller, Found sandbox) {
     std::erase(sandboxes_, sandbox);
     history_.forget(sandbox->id());
   }
-  co_await history_.settle();
+  co_await written(sandbox);
 }
 
 bool Sandboxes::comes_back(const Sandbox& sandbox, LivingSandbox::Cause cause) const {

@@ -68,6 +68,8 @@ class SandboxHistory {
 
   // Where jobs are durable, waits until the disk has all earlier notes. Otherwise returns at once.
   boost::asio::awaitable<void> settle() { return jobs_.settle(); }
+  // As Jobs::written().
+  boost::asio::awaitable<void> written() { return jobs_.written(); }
 
  private:
   struct Audited {

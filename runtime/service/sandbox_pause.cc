@@ -41,7 +41,7 @@ asio::awaitable<std::optional<Refusal>> Sandboxes::pause(Caller caller, Found sa
   const auto paused = co_await sandbox->living()->pause();
   if (paused) {
     if (sandbox->disk_ != nullptr) keep_living(*sandbox);
-    co_await history_.settle();
+    co_await written(sandbox);
     co_return std::nullopt;
   }
   co_return co_await no_change(sandbox, paused.error());
@@ -52,7 +52,7 @@ asio::awaitable<std::optional<Refusal>> Sandboxes::resume(Caller caller, Found s
   const auto resumed = sandbox->living()->resume();
   if (resumed) {
     if (sandbox->disk_ != nullptr) keep_living(*sandbox);
-    co_await history_.settle();
+    co_await written(sandbox);
     co_return std::nullopt;
   }
   co_return co_await no_change(sandbox, resumed.error());

@@ -90,7 +90,7 @@ asio::awaitable<void> Sandboxes::renew_token(Caller caller, Found sandbox) {
   note(caller, *sandbox, SandboxEventKind::changed,
        [](json::Writer& writer) { writer.key("access_token").string("renewed"); });
   if (sandbox->disk_ != nullptr) keep_living(*sandbox);
-  co_await history_.settle();
+  co_await written(sandbox);
 }
 
 }  // namespace runtime

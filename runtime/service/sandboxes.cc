@@ -234,7 +234,7 @@ asio::awaitable<Sandboxes::Or<Sandboxes::Found>> Sandboxes::create(Caller caller
   if (auto refusal = co_await make_working_directory(std::move(caller), sandbox)) {
     co_return std::move(*refusal);
   }
-  co_await history_.settle();
+  co_await written(sandbox);
   co_return sandbox;
 }
 
@@ -334,7 +334,7 @@ asio::awaitable<std::optional<Refusal>> Sandboxes::change(Caller caller, Found s
     const std::lock_guard lock(mutex_);
     if (!sandbox->end()) history_.keep(sandbox->known());
   }
-  co_await history_.settle();
+  co_await written(sandbox);
   co_return std::nullopt;
 }
 

@@ -362,6 +362,8 @@ class Sandboxes {
   void end_for_good(Sandbox& sandbox, Outcome outcome);
   // Keeps what is known of it, where it lives.
   void keep_living(Sandbox& sandbox);
+  // To be awaited before a change is answered: what was answered comes back also after a SIGKILL.
+  boost::asio::awaitable<void> written(Found sandbox);
   void note(const Caller& caller, const Sandbox& sandbox, SandboxEventKind kind,
             const SandboxHistory::Detail& detail);
   void note_signed(const Caller& caller, const Sandbox& sandbox, const FileGrant& grant);

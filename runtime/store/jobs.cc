@@ -76,7 +76,10 @@ void Jobs::forget(std::string id) {
 }
 
 awaitable<void> Jobs::settle() {
-  if (!durable_) co_return;
+  if (durable_) co_await written();
+}
+
+awaitable<void> Jobs::written() {
   // The question comes after all pending writes, in the same transaction.
   std::function<Result<bool>()> nothing = []() -> Result<bool> { return true; };
   [[maybe_unused]] const auto done = co_await writer_.ask<bool>(std::move(nothing));

@@ -44,6 +44,9 @@ class Jobs {
   // Where the table is durable, waits until everything before this call is on the disk. Otherwise
   // returns at once.
   boost::asio::awaitable<void> settle();
+  // Waits until everything before this call is in the file, where it survives a SIGKILL. Where the
+  // table is durable it is on the disk as well.
+  boost::asio::awaitable<void> written();
 
   enum class Cancelled : std::uint8_t { asked, over, unknown };
   // Cancels only the owner's job; without an owner, anybody's.

@@ -30,8 +30,7 @@ class ReturnTest(unittest.TestCase):
         self.place = pathlib.Path(tempfile.mkdtemp(prefix="agent-sandbox-return."))
         self.place.chmod(0o1777)
         self.addCleanup(shutil.rmtree, self.place, True)
-        self.environment = {"JOBS_PATH": str(self.place / "jobs.sqlite"), "JOBS_DURABLE": "true",
-                            "SANDBOX_DISK_PATH": str(self.place / "disks"), "SANDBOX_MAX_DISK_MB": "400",
+        self.environment = {"JOBS_PATH": str(self.place / "jobs.sqlite"), "SANDBOX_DISK_PATH": str(self.place / "disks"), "SANDBOX_MAX_DISK_MB": "400",
                             "SANDBOX_DISK_RESERVE_MB": "100", "SANDBOX_POOL_SIZE": "0", "API_KEYS": KEYS}
         self.server = None
 
