@@ -33,25 +33,25 @@ class SandboxDirectory {
     const std::lock_guard lock(mutex_);
     return directory_.valid();
   }
-  // Hands it and all in it over to be removed; one that is kept stays. Has an effect once.
+  // Hands it and all in it over to be removed; a volume stays. Has an effect once.
   void give_up();
 
  private:
   friend class DiskStore;
   SandboxDirectory(std::weak_ptr<DiskStore> store, std::string name, std::string path,
-                   jail::Fd directory, bool is_kept = false)
+                   jail::Fd directory, bool is_volume = false)
       : store_(std::move(store)),
         name_(std::move(name)),
         path_(std::move(path)),
         directory_(std::move(directory)),
-        is_kept_(is_kept) {}
+        is_volume_(is_volume) {}
 
   const std::weak_ptr<DiskStore> store_;
   const std::string name_;
   const std::string path_;
   mutable std::mutex mutex_;
   jail::Fd directory_;  // not valid once it is given up
-  bool is_kept_;
+  bool is_volume_;
 };
 
 // Each server has a directory of its own there, whose lock it holds for as long as it lives. What a
@@ -70,15 +70,15 @@ class DiskStore : public std::enable_shared_from_this<DiskStore> {
   // Errors: kernel, exhausted.
   jail::Result<std::shared_ptr<SandboxDirectory>> make();
 
-  // Directories that outlive their server. The name is one that DiskStore did not choose, without a
-  // slash. keep() gives a directory that make() returned such a name; from then on it is given up
+  // Volumes outlive their server. The name is one that DiskStore did not choose, without a slash.
+  // make_volume() gives a directory that make() returned such a name; from then on it is given up
   // without being removed. Errors: kernel, exhausted.
-  jail::Result<void> keep(SandboxDirectory& directory, const std::string& name);
+  jail::Result<void> make_volume(SandboxDirectory& directory, const std::string& name);
   // Opens one, and restores its owner's right to use it. Errors: kernel with ENOENT where there is
   // none.
-  jail::Result<std::shared_ptr<SandboxDirectory>> open_kept(const std::string& name);
+  jail::Result<std::shared_ptr<SandboxDirectory>> open_volume(const std::string& name);
   // Hands one over to be removed. Returns false where there is none.
-  jail::Result<bool> remove_kept(const std::string& name);
+  jail::Result<bool> remove_volume(const std::string& name);
 
   // Removes what was given up, and what earlier servers have left, for as long as it takes to look
   // at some `names` names. Returns `stuck` where the kernel refuses all that is left. To be called
@@ -107,7 +107,7 @@ class DiskStore : public std::enable_shared_from_this<DiskStore> {
 
   DiskStore(std::string path, jail::Fd base) : path_(std::move(path)), base_(std::move(base)) {}
   jail::Result<void> make_own();
-  jail::Result<jail::Fd> kept();
+  jail::Result<jail::Fd> volumes();
   void find_left();
   void take_back(const std::string& name);
 
