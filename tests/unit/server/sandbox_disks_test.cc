@@ -78,8 +78,11 @@ TEST_F(SandboxDisksTest, ItsOwnersWritesAreWithinItsRoom) {
   EXPECT_EQ(disk->use().bytes, 1u << 10) << "and is in the next one";
   EXPECT_TRUE(other->take((1u << 19) + 1));
   EXPECT_FALSE(disk->is_beyond());
-  disk->note(
-      {.bytes = 1, .files = SandboxDisks::max_files + 1, .is_countable = true, .in_flight = 0, .seen = {}});
+  disk->note({.bytes = 1,
+              .files = SandboxDisks::max_files + 1,
+              .is_countable = true,
+              .in_flight = 0,
+              .seen = {}});
   EXPECT_TRUE(disk->is_beyond());
   disk->note({.bytes = 1, .files = 1, .is_countable = false, .in_flight = 0, .seen = {}});
   EXPECT_TRUE(disk->is_beyond());
