@@ -28,7 +28,7 @@ constexpr std::string_view prefix_of_servers = "server-";
 constexpr std::string_view prefix_of_kept = "kept-";
 constexpr std::string_view prefix_of_disks = "disk-";
 constexpr char trash_name[] = "removed";
-constexpr char kept_name[] = "volumes";
+constexpr char volumes_name[] = "volumes";
 constexpr int max_new_names = 16;
 constexpr std::size_t names_to_make_room = 256;
 
@@ -289,10 +289,10 @@ void DiskStore::give_up_others(const std::set<std::string, std::less<>>& kept) {
   }
 }
 
-Result<Fd> DiskStore::kept() {
-  const std::string doing = "use " + path_ + "/" + kept_name + " for volumes";
-  if (::mkdirat(base_.get(), kept_name, 0700) != 0 && errno != EEXIST) return failed(doing);
-  Fd directory = open_directory_in(base_.get(), kept_name);
+Result<Fd> DiskStore::volumes() {
+  const std::string doing = "use " + path_ + "/" + volumes_name + " for volumes";
+  if (::mkdirat(base_.get(), volumes_name, 0700) != 0 && errno != EEXIST) return failed(doing);
+  Fd directory = open_directory_in(base_.get(), volumes_name);
   if (!directory.valid()) return failed(doing);
   if (!is_own(directory)) {
     return Error{ErrorKind::refused, doing + ": others may write to it", 0, {}};
@@ -300,37 +300,37 @@ Result<Fd> DiskStore::kept() {
   return directory;
 }
 
-Result<void> DiskStore::keep(SandboxDirectory& directory, const std::string& name) {
-  const auto kept = this->kept();
-  if (!kept) return kept.error();
+Result<void> DiskStore::make_volume(SandboxDirectory& directory, const std::string& name) {
+  const auto volumes = this->volumes();
+  if (!volumes) return volumes.error();
   const std::lock_guard lock(directory.mutex_);
   const char* const old_name = directory.name_.c_str();
-  if (::renameat2(own_.get(), old_name, kept->get(), name.c_str(), RENAME_NOREPLACE) != 0) {
-    return failed("keep a directory as volume " + name);
+  if (::renameat2(own_.get(), old_name, volumes->get(), name.c_str(), RENAME_NOREPLACE) != 0) {
+    return failed("make volume " + name);
   }
   directory.is_volume_ = true;
   return {};
 }
 
-Result<std::shared_ptr<SandboxDirectory>> DiskStore::open_kept(const std::string& name) {
-  const auto kept = this->kept();
-  if (!kept) return kept.error();
-  Fd directory = open_shut_directory_in(kept->get(), name.c_str());
+Result<std::shared_ptr<SandboxDirectory>> DiskStore::open_volume(const std::string& name) {
+  const auto volumes = this->volumes();
+  if (!volumes) return volumes.error();
+  Fd directory = open_shut_directory_in(volumes->get(), name.c_str());
   if (!directory.valid()) return failed("open the directory of volume " + name);
-  std::string path = path_ + "/" + kept_name + "/" + name;
-  std::shared_ptr<SandboxDirectory> opened(new SandboxDirectory(
-      weak_from_this(), name, std::move(path), std::move(directory), false));
+  std::string path = path_ + "/" + volumes_name + "/" + name;
+  std::shared_ptr<SandboxDirectory> opened(
+      new SandboxDirectory(weak_from_this(), name, std::move(path), std::move(directory), false));
   opened->is_volume_ = true;
   return opened;
 }
 
-Result<bool> DiskStore::remove_kept(const std::string& name) {
-  const auto kept = this->kept();
-  if (!kept) return kept.error();
+Result<bool> DiskStore::remove_volume(const std::string& name) {
+  const auto volumes = this->volumes();
+  if (!volumes) return volumes.error();
   // Only what its owner can write to can be moved to another directory.
-  const Fd directory = open_shut_directory_in(kept->get(), name.c_str());
+  const Fd directory = open_shut_directory_in(volumes->get(), name.c_str());
   if (!directory.valid() && errno == ENOENT) return false;
-  const bool is_moved = directory.valid() && ::renameat(kept->get(), name.c_str(), trash_.get(),
+  const bool is_moved = directory.valid() && ::renameat(volumes->get(), name.c_str(), trash_.get(),
                                                         random_name("volume-").c_str()) == 0;
   if (!is_moved) return failed("remove the directory of volume " + name);
   return true;

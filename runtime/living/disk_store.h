@@ -41,7 +41,7 @@ class SandboxDirectory {
     const std::lock_guard lock(mutex_);
     return directory_.valid();
   }
-  // Hands it and all in it over to be removed; that of a volume stays. Has an effect once.
+  // Hands it and all in it over to be removed; a volume stays. Has an effect once.
   void give_up();
 
  private:
@@ -92,15 +92,15 @@ class DiskStore : public std::enable_shared_from_this<DiskStore> {
   // Errors: kernel, exhausted.
   jail::Result<std::shared_ptr<SandboxDirectory>> make();
 
-  // Directories that outlive their server. The name is one that DiskStore did not choose, without a
-  // slash. keep() gives a directory that make() returned such a name; from then on it is given up
+  // Volumes outlive their server. The name is one that DiskStore did not choose, without a slash.
+  // make_volume() gives a directory that make() returned such a name; from then on it is given up
   // without being removed. Errors: kernel, exhausted.
-  jail::Result<void> keep(SandboxDirectory& directory, const std::string& name);
+  jail::Result<void> make_volume(SandboxDirectory& directory, const std::string& name);
   // Opens one, and restores its owner's right to use it. Errors: kernel with ENOENT where there is
   // none.
-  jail::Result<std::shared_ptr<SandboxDirectory>> open_kept(const std::string& name);
+  jail::Result<std::shared_ptr<SandboxDirectory>> open_volume(const std::string& name);
   // Hands one over to be removed. Returns false where there is none.
-  jail::Result<bool> remove_kept(const std::string& name);
+  jail::Result<bool> remove_volume(const std::string& name);
   // Whether this server finds its directories again at its next start.
   bool is_kept() const noexcept { return !return_.name.empty(); }
   // Takes a directory that this server made before its last end. Whatever its owner has made of its
@@ -140,7 +140,7 @@ class DiskStore : public std::enable_shared_from_this<DiskStore> {
   DiskStore(std::string path, jail::Fd base, DiskReturn return_of_server)
       : path_(std::move(path)), base_(std::move(base)), return_(std::move(return_of_server)) {}
   jail::Result<void> make_own();
-  jail::Result<jail::Fd> kept();
+  jail::Result<jail::Fd> volumes();
   jail::Result<void> make_new_own();
   jail::Result<void> take_own();
   jail::Result<void> make_trash();

@@ -92,6 +92,10 @@ class Sandbox : public std::enable_shared_from_this<Sandbox> {
   jail::Result<UsageTarget> usage_target() const;
   // The samples of its usage.
   UsageHistory& usage_history() const noexcept { return usage_history_; }
+  // As VolumeMounts::hold(); null where it has no volumes.
+  std::shared_ptr<void> hold_volumes() const {
+    return volumes_ == nullptr ? nullptr : volumes_->hold();
+  }
   // The bounds on watches in it.
   const DirectoryWatch::Bounds& watch_bounds() const noexcept { return watch_bounds_; }
 
@@ -256,7 +260,12 @@ class Sandboxes {
     if (!turn) {
       co_return jail::Error{jail::ErrorKind::exhausted, "too much work with files waits", 0, {}};
     }
-    auto as_guest = [living = sandbox.living(), work = std::move(work)]() mutable {
+    auto as_guest = [living = sandbox.living(), held = sandbox.hold_volumes(),
+                     work = std::move(work)]() mutable -> std::invoke_result_t<Work&> {
+      // What it would change may be another one's by now.
+      if (!living->lives()) {
+        return jail::Error{jail::ErrorKind::closed, "the sandbox has ended", 0, {}};
+      }
       const jail::ActAsOwnerOf acting = living->act_as_guest();
       return work();
     };

@@ -23,9 +23,14 @@ std::string field_of(std::size_t index) { return "volumes[" + std::to_string(ind
 }  // namespace
 
 void VolumeMounts::release() {
-  if (is_released_.exchange(true)) return;
-  if (const auto volumes = volumes_.lock()) volumes->release(sandbox_, all_);
-  for (const One& one : all_) one.directory->give_up();
+  std::shared_ptr<void> held;
+  const std::lock_guard lock(mutex_);
+  held.swap(held_);
+}
+
+std::shared_ptr<void> VolumeMounts::hold() const {
+  const std::lock_guard lock(mutex_);
+  return held_;
 }
 
 std::optional<Refusal> Volumes::why_not_mount_locked(const Volume& volume,
@@ -53,7 +58,7 @@ std::optional<Refusal> Volumes::why_not_mount_locked(const Volume& volume,
 }
 
 Result<VolumeMounts::One> Volumes::open_locked(const Found& volume, const VolumeMount& mount) {
-  auto directory = disks_->store().open_kept(volume->row.id);
+  auto directory = disks_->store().open_volume(volume->row.id);
   if (!directory) return directory.error();
   VolumeMounts::One one;
   one.id = volume->row.id;
@@ -74,8 +79,6 @@ Result<VolumeMounts::One> Volumes::open_locked(const Found& volume, const Volume
 Volumes::Or<std::shared_ptr<VolumeMounts>> Volumes::mount(const Principal& principal,
                                                           const std::string& sandbox,
                                                           const std::vector<VolumeMount>& wanted) {
-  // Without the lock it is given back, where that happens.
-  std::shared_ptr<VolumeMounts> mounts(new VolumeMounts(weak_from_this(), sandbox));
   const std::lock_guard lock(mutex_);
   std::vector<Found> found;
   for (std::size_t i = 0; i < wanted.size(); ++i) {
@@ -115,7 +118,12 @@ Volumes::Or<std::shared_ptr<VolumeMounts>> Volumes::mount(const Principal& princ
         {.sandbox = sandbox, .path = all[i].mount.path, .is_read_only = all[i].mount.is_read_only});
     found[i]->written = all[i].disk;
   }
-  mounts->all_ = std::move(all);
+  std::shared_ptr<VolumeMounts> mounts(new VolumeMounts(std::move(all)));
+  auto give_back = [weak = weak_from_this(), sandbox, all = mounts->all_](const void*) {
+    if (const auto volumes = weak.lock()) volumes->release(sandbox, all);
+    for (const VolumeMounts::One& one : all) one.directory->give_up();
+  };
+  mounts->held_ = std::shared_ptr<void>(nullptr, std::move(give_back));
   return mounts;
 }
 
@@ -149,7 +157,7 @@ void Volumes::recount(const Found& volume) {
     const std::lock_guard lock(mutex_);
     row = volume->row;
   }
-  const auto directory = disks_->store().open_kept(row.id);
+  const auto directory = disks_->store().open_volume(row.id);
   if (!directory) {
     logger_.error("the directory of a volume cannot be opened",
                   {{"volume_id", row.id}, {"error", directory.error().message()}});

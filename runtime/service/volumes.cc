@@ -70,7 +70,7 @@ void Volumes::restore() {
         volumes_.back()->row = std::move(row);
         continue;
       }
-      if (auto removed = disks_->store().remove_kept(row.id); !removed) {
+      if (auto removed = disks_->store().remove_volume(row.id); !removed) {
         // The next server tries again.
         logger_.error("what is left of a volume cannot be removed",
                       {{"volume_id", row.id}, {"error", removed.error().message()}});
@@ -244,7 +244,7 @@ Result<DiskUse> Volumes::fill(const std::string& id, SandboxDisk& disk, const Vo
                               const Cancel& cancel) {
   DiskUse use;
   if (original != nullptr) {
-    const auto from = disks_->store().open_kept(original->row.id);
+    const auto from = disks_->store().open_volume(original->row.id);
     if (!from) return from.error();
     TreeCopy copy((*from)->open(), disk.open(),
                   {.bytes = disk.limits().bytes, .files = disk.limits().files}, cancel);
@@ -252,7 +252,7 @@ Result<DiskUse> Volumes::fill(const std::string& id, SandboxDisk& disk, const Vo
     use.bytes = copy.bytes();
     use.files = copy.files();
   }
-  if (auto kept = disks_->store().keep(disk.directory(), id); !kept) return kept.error();
+  if (auto named = disks_->store().make_volume(disk.directory(), id); !named) return named.error();
   return use;
 }
 
@@ -284,7 +284,7 @@ awaitable<Result<void>> Volumes::make(Found volume, Found original, Cancel cance
       co_return Result<void>();
     }
     use = stored.error();
-    (void)disks_->store().remove_kept(row.id);
+    (void)disks_->store().remove_volume(row.id);
   }
   (*disk)->give_up();
   disks_->remove_soon();
@@ -362,7 +362,7 @@ awaitable<std::optional<Refusal>> Volumes::remove(Caller caller, std::string id_
   row.state = State::removing;
   // Whenever this server dies, the next one goes on with it.
   const auto noted = co_await write(&VolumeTable::put, row);
-  const auto removed = noted ? disks_->store().remove_kept(row.id) : Result<bool>(noted.error());
+  const auto removed = noted ? disks_->store().remove_volume(row.id) : Result<bool>(noted.error());
   if (!removed) {
     row.state = State::ready;
     (void)co_await write(&VolumeTable::put, row);

@@ -2,7 +2,6 @@
 // owner, has a name and a size, and is written to by one sandbox at a time.
 #pragma once
 
-#include <atomic>
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/thread_pool.hpp>
 #include <cstdint>
@@ -48,16 +47,17 @@ class VolumeMounts {
   const std::vector<One>& all() const noexcept { return all_; }
   // To be called once no process of the sandbox is left. Has an effect once.
   void release();
+  // While this lives, nobody else gets the volumes: for work with their files that goes on when the
+  // sandbox ends. Null once they are released.
+  std::shared_ptr<void> hold() const;
 
  private:
   friend class Volumes;
-  VolumeMounts(std::weak_ptr<Volumes> volumes, std::string sandbox)
-      : volumes_(std::move(volumes)), sandbox_(std::move(sandbox)) {}
+  explicit VolumeMounts(std::vector<One> all) : all_(std::move(all)) {}
 
-  const std::weak_ptr<Volumes> volumes_;
-  const std::string sandbox_;
-  std::vector<One> all_;
-  std::atomic<bool> is_released_ = false;
+  const std::vector<One> all_;
+  mutable std::mutex mutex_;
+  std::shared_ptr<void> held_;  // its end releases them
 };
 
 // Thread-safe. The rows are in the database of the jobs, and the directories below that of the

@@ -38,10 +38,10 @@ class DiskTest(SandboxTest):
         return [path for server in (cls.place / "disks").iterdir() for path in server.iterdir() if path.name != "removed"] + \
                [path for server in (cls.place / "disks").iterdir() for path in (server / "removed").glob("*")]
 
-    def nothing_is_left(self, seconds=30):
+    def nothing_is_left(self, seconds=120):
         self.assertTrue(host_view.wait_until(lambda: not self.directories(), seconds), self.directories())
 
-    def ends_full(self, sandbox, seconds=30):
+    def ends_full(self, sandbox, seconds=120):
         """Waits for its end; returns its outcome."""
         self.assertTrue(host_view.wait_until(lambda: sandbox.now()["state"] == "ended", seconds), sandbox.now())
         outcome = sandbox.now()["outcome"]

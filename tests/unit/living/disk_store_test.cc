@@ -83,11 +83,11 @@ TEST_F(DiskStoreTest, WhatIsKeptOutlivesItsServerAndIsRemovedByName) {
     const auto store = this->store();
     const auto directory = *store->make();
     std::ofstream(directory->path() + "/file") << "text";
-    ASSERT_TRUE(store->keep(*directory, "mine"));
-    EXPECT_FALSE(store->keep(**store->make(), "mine")) << "the name is taken";
+    ASSERT_TRUE(store->make_volume(*directory, "mine"));
+    EXPECT_FALSE(store->make_volume(**store->make(), "mine")) << "the name is taken";
     directory->give_up();
     EXPECT_EQ(empty(*store), State::done);
-    const auto again = store->open_kept("mine");
+    const auto again = store->open_volume("mine");
     ASSERT_TRUE(again) << again.error().message();
     path = (*again)->path();
     // A guest may shut the directory that it is shown.
@@ -95,26 +95,26 @@ TEST_F(DiskStoreTest, WhatIsKeptOutlivesItsServerAndIsRemovedByName) {
   }
   const auto next = this->store();
   EXPECT_EQ(empty(*next), State::done);
-  const auto opened = next->open_kept("mine");
+  const auto opened = next->open_volume("mine");
   ASSERT_TRUE(opened) << opened.error().message();
   EXPECT_TRUE(fs::exists(path + "/file"));
   (*opened)->give_up();
   EXPECT_TRUE(fs::exists(path + "/file")) << "it is kept";
-  EXPECT_FALSE(next->open_kept("other"));
+  EXPECT_FALSE(next->open_volume("other"));
   fs::permissions(path, fs::perms::none);
-  EXPECT_TRUE(*next->remove_kept("mine"));
-  EXPECT_FALSE(*next->remove_kept("mine"));
+  EXPECT_TRUE(*next->remove_volume("mine"));
+  EXPECT_FALSE(*next->remove_volume("mine"));
   EXPECT_FALSE(fs::exists(path));
   EXPECT_EQ(empty(*next), State::done);
 }
 
 TEST_F(DiskStoreTest, ALinkIsNoVolume) {
   const auto store = this->store();
-  ASSERT_FALSE(store->open_kept("x"));
+  ASSERT_FALSE(store->open_volume("x"));
   fs::create_directory(root_ / "outside");
   fs::create_directory_symlink(root_ / "outside", fs::path(disks()) / "volumes" / "link");
-  EXPECT_FALSE(store->open_kept("link"));
-  EXPECT_FALSE(store->remove_kept("link"));
+  EXPECT_FALSE(store->open_volume("link"));
+  EXPECT_FALSE(store->remove_volume("link"));
   EXPECT_TRUE(fs::exists(root_ / "outside"));
 }
 
