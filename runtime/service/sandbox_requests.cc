@@ -195,8 +195,8 @@ constexpr RequestField<SandboxRequest> sandbox_rows[] = {
       .min = 1,
       .max = max_name_bytes,
       .expected = "a to z, 0 to 9 and -, 1 .. 50 of them, not in the form of an id",
-      .description = "Works wherever its id does, while it lives. One of the caller's others that "
-                     "lives must not have it.",
+      .description = "Works wherever its id does, also when it has ended, until another one has "
+                     "the name. One of the caller's others that lives must not have it.",
       .schema = {{"pattern", R"("^[a-z0-9-]+$")"}}},
      read_text_that<&SandboxRequest::name, is_sandbox_name>},
     {env_field("For every process in it."), read_variables<&SandboxRequest::env>},

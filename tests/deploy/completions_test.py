@@ -174,11 +174,12 @@ class Bash(Completions):
         pid, terminal = pty.fork()
         if pid == 0:
             os.chdir(self.directory)
-            os.execvpe("bash", ["bash", "--norc", "-i"], {**self.environment, "TERM": "dumb", "PS1": ""})
+            os.execvpe("bash", ["bash", "--norc", "-i"], {**self.environment, "TERM": "dumb"})
         self.addCleanup(os.waitpid, pid, 0)
         self.addCleanup(os.close, terminal)  # which hangs up
-        os.write(terminal, f"bind 'set enable-bracketed-paste off'; source {COMPLETIONS}/agent-sandbox; echo rea''dy\n".encode())
-        self.assertIn("ready", self.shown(terminal, "ready"))
+        os.write(terminal, f"bind 'set enable-bracketed-paste off'; source {COMPLETIONS}/agent-sandbox; PS1='re''ady: '\n".encode())
+        # Before the prompt it is the terminal that shows what is typed.
+        self.assertIn("ready: ", self.shown(terminal, "ready: "))
         for typed, line in (("sandbox exec al\t|", "sandbox exec alpha |"), ("sandbox cp prog\t|", "sandbox cp program.py |"),
                             ("sandbox cp al\t|", "sandbox cp alpha:|"), ("sandbox cp alpha:pro\t|", "sandbox cp alpha:pro|"),
                             (f"jobs show {self.known.job[:6]}\t|", f"jobs show {self.known.job} |")):
