@@ -18,7 +18,7 @@ constexpr DiskCount::Budget budget{.processor_time = std::chrono::seconds(2),
                                    .time = std::chrono::seconds(30),
                                    .max_text_bytes = 64u << 20};
 
-std::string field_of(std::size_t index) { return "volumes[" + std::to_string(index) + "]: "; }
+std::string field_of(std::size_t index) { return "volumes: [" + std::to_string(index) + "]: "; }
 
 }  // namespace
 
@@ -159,6 +159,8 @@ void Volumes::recount(const Found& volume) {
   }
   const auto directory = disks_->store().open_volume(row.id);
   if (!directory) {
+    const std::lock_guard lock(mutex_);
+    if (volume->is_leaving) return;
     logger_.error("the directory of a volume cannot be opened",
                   {{"volume_id", row.id}, {"error", directory.error().message()}});
     return;

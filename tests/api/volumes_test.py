@@ -54,7 +54,7 @@ class Volumes(VolumeTest):
     def test_one_writes_and_nobody_else_has_it(self):
         self.volume("one", size_mb=10)
         writer = self.with_volumes("one:/data")
-        self.assert_problem(409, "volume_in_use", self.refused("one:/data"), "volumes[0]: volume: one", writer.id)
+        self.assert_problem(409, "volume_in_use", self.refused("one:/data"), "volumes: [0]: volume: one", writer.id)
         self.assert_problem(409, "volume_in_use", self.refused("one:/data:ro"), writer.id)
         writer.pause()
         self.assert_problem(409, "volume_in_use", self.refused("one:/data:ro"), writer.id)
@@ -122,7 +122,7 @@ class Volumes(VolumeTest):
 
     def test_a_create_that_fails_takes_none(self):
         self.volume("free", size_mb=10)
-        self.assert_problem(404, "no_such_volume", self.refused("free:/data", "nobody:/other"), "volumes[1]: volume")
+        self.assert_problem(404, "no_such_volume", self.refused("free:/data", "nobody:/other"), "volumes: [1]: volume")
         answer = self.client.post({"volumes": self.mounts("free:/data"), "disk_kind": "directory",
                                    "limits": {"disk_mb": 400}, "network": {"allow": ["example.org:443"]}}, "/v1/sandboxes")
         self.assertGreaterEqual(answer.status, 400)
@@ -146,6 +146,12 @@ class Volumes(VolumeTest):
         self.assertEqual(201, sandbox.put("/data/more", bytes(MB)).status)
         self.assertEqual(507, sandbox.put("/workspace/more", bytes(10 * MB)).status)
         self.assertEqual("running", sandbox.now()["state"])
+
+    def test_it_may_be_where_processes_start(self):
+        self.volume("start", size_mb=10)
+        sandbox = self.with_volumes("start:/home/agent", working_directory="/home/agent", env={"HOME": "/home/agent"})
+        self.assertEqual("/home/agent\n", sandbox.run("echo text > file; cd; pwd")["stdout"])
+        self.assertEqual(b"text\n", sandbox.get("/home/agent/file").body)
 
     def test_several_in_one_sandbox(self):
         for number in range(8):
@@ -188,7 +194,7 @@ class Volumes(VolumeTest):
             self.assert_problem(400, "bad_request", self.refused(f"fine:{path}"), "volumes: [0]: path: ", "is the sandbox's own")
         self.assert_problem(400, "bad_request", self.refused("fine:/a", "fine-too:/a"), "volumes: [1]: path: /a")
         self.assert_problem(400, "bad_request", self.refused("fine:/a/b", "fine-too:/a"), "volumes: [1]: path: /a")
-        self.assert_problem(400, "bad_request", self.refused("fine:/a", "fine:/b"), "volumes[1]: volume: expected each volume once")
+        self.assert_problem(400, "bad_request", self.refused("fine:/a", "fine:/b"), "volumes: [1]: volume: expected each volume once")
         for fields, words in (({"path": "/a"}, "volume: expected"), ({"volume": "fine"}, "path: expected"), ("fine:/a", "expected an object"),
                               ({"volume": "fine", "path": "/a", "read_only": 1}, "read_only: expected"),
                               ({"volume": "fine", "path": "/a", "ro": True}, "no other member"), ({"volume": "A B", "path": "/a"}, "volume: expected")):
