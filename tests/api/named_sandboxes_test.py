@@ -483,8 +483,7 @@ class Keys(NamedTest):
         self.assertEqual("no sandboxes found", second.send("GET", "/api/v1/sandbox").json["error"])
         self.assertEqual([], self.done(second.send("GET", "/api/v1/events"))["items"])
         self.assertEqual(0, self.done(second.send("GET", "/api/v1/ratelimit"))["sandboxes"]["used"])
-        self.made("mine", second)
-        self.assertNotEqual(seen["id"], self.shown("mine", second)["id"])
+        self.assertNotEqual(seen["id"], self.made("mine", second)["id"])
         self.assertEqual(seen["id"], self.shown("mine", first)["id"])
 
 
