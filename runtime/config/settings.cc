@@ -401,13 +401,13 @@ void add_sandbox_settings(std::vector<Setting>& settings) {
   const auto add = [&](std::string name, std::string allowed, Apply apply) {
     settings.push_back({name, file_key(name), std::move(allowed), std::move(apply)});
   };
-  add("SANDBOX_TIMEOUT_SECONDS", "a number (seconds, without a unit) 0.05 .. 86400",
+  add("SANDBOX_TIMEOUT_SECONDS", "a number 0.05 .. 86400",
       [](Config& config, std::string_view text) {
         const auto value = seconds(text, 86400);
         if (value) config.sandbox_timeout = *value;
         return value.has_value();
       });
-  add("SANDBOX_MEMORY_LIMIT_MB", "an integer (megabytes, without a unit) 32 .. 1048576",
+  add("SANDBOX_MEMORY_LIMIT_MB", "an integer 32 .. 1048576",
       integer<std::uint32_t>(&Config::sandbox_memory_limit_mb, min_memory_limit_mb, 1u << 20));
   add("SANDBOX_CPU_LIMIT", "a number of cores 0.05 .. 1024",
       [](Config& config, std::string_view text) {

@@ -61,9 +61,10 @@ TEST(Habits, AWordOfDockerIsAnsweredWithOurs) {
       {{"ps"}, "no subcommand \"ps\"; sandbox list shows sandboxes"},
       {{"ls"}, "sandbox list shows sandboxes"},
       {{"shell", "box"}, "; write agent-sandbox sandbox shell\n"},
-      {{"create"}, "; write agent-sandbox sandbox create\n"},
+      {{"create"}, "; write agent-sandbox sandbox create or agent-sandbox volume create\n"},
       {{"list"},
-       "; write agent-sandbox lessons list, agent-sandbox sandbox list or agent-sandbox jobs list"},
+       "; write agent-sandbox lessons list, agent-sandbox sandbox list, agent-sandbox jobs list or "
+       "agent-sandbox volume list"},
       {{"sandbox", "start", "box"}, "resume lets one go on that is paused, create makes another"},
       {{"sandbox", "rename", "box"}, "the name that create --name gives"}};
   for (const auto& [words, text] : cases) {

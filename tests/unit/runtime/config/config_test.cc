@@ -155,10 +155,10 @@ TEST_F(ConfigTest, ABadValueNamesTheSettingItsPlaceAndWhatIsAllowed) {
   sources_.environment.clear();
   EXPECT_EQ(error_with("SANDBOX_TIMEOUT_SECONDS", "5s"),
             "SANDBOX_TIMEOUT_SECONDS in the environment: \"5s\" is not allowed; expected a number "
-            "(seconds, without a unit) 0.05 .. 86400");
+            "0.05 .. 86400: a number of seconds without a unit");
   sources_.environment.clear();
   EXPECT_THAT(error_with("SANDBOX_MEMORY_LIMIT_MB", "1g"),
-              HasSubstr("an integer (megabytes, without a unit) 32 .. 1048576"));
+              HasSubstr("an integer 32 .. 1048576: a number of megabytes without a unit"));
   sources_.environment.clear();
   sources_.flags = {{"API_PORT", "-1", "--port"}};
   EXPECT_THAT(error(), HasSubstr("--port: \"-1\" is not allowed; expected an integer"));
