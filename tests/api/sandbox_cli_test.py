@@ -339,7 +339,7 @@ class Background(Command):
         first = self.begin("echo first; echo err >&2; while ! [ -e /workspace/go ]; do sleep 0.01; done; echo late")
         self.assertTrue(host_view.wait_until(lambda: self.run_it("logs", self.sandbox) == (0, "first\n", "err\n"), 10))
         self.begin("echo second; sleep 50")
-        self.assertTrue(host_view.wait_until(lambda: self.good("logs", self.sandbox, "--tail", "1") == "second\n", 10))
+        self.assertTrue(host_view.wait_until(lambda: self.run_it("logs", self.sandbox, "--tail", "1") == (0, "second\n", ""), 10))
         self.assertEqual((0, "first\n", "err\n"), self.run_it("logs", self.sandbox, first, "--tail", "5"))
         process = self.start("logs", self.sandbox, "--follow", "--tail", "1", stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
         self.read_until(process.stdout.fileno(), b"second\n")
