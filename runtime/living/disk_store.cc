@@ -81,6 +81,15 @@ bool is_own(const Fd& directory) {
          (status.st_mode & 022) == 0;
 }
 
+// Names of volumes are read from a file that others may have written.
+bool is_plain_name(const std::string& name) {
+  return !name.empty() && name != "." && name != ".." && name.find('/') == name.npos;
+}
+
+Error not_a_name(const std::string& name) {
+  return {ErrorKind::invalid, "no volume can have the name " + name, 0, {}};
+}
+
 // The lock is the open file's, which no other process has: it goes when this process ends.
 bool lock(const Fd& directory) { return ::flock(directory.get(), LOCK_EX | LOCK_NB) == 0; }
 
@@ -340,6 +349,7 @@ Result<Fd> DiskStore::volumes() {
 }
 
 Result<void> DiskStore::make_volume(SandboxDirectory& directory, const std::string& name) {
+  if (!is_plain_name(name)) return not_a_name(name);
   const auto volumes = this->volumes();
   if (!volumes) return volumes.error();
   const std::lock_guard lock(directory.mutex_);
@@ -352,6 +362,7 @@ Result<void> DiskStore::make_volume(SandboxDirectory& directory, const std::stri
 }
 
 Result<std::shared_ptr<SandboxDirectory>> DiskStore::open_volume(const std::string& name) {
+  if (!is_plain_name(name)) return not_a_name(name);
   const auto volumes = this->volumes();
   if (!volumes) return volumes.error();
   Fd directory = open_shut_directory_in(volumes->get(), name.c_str());
@@ -364,6 +375,7 @@ Result<std::shared_ptr<SandboxDirectory>> DiskStore::open_volume(const std::stri
 }
 
 Result<bool> DiskStore::remove_volume(const std::string& name) {
+  if (!is_plain_name(name)) return not_a_name(name);
   const auto volumes = this->volumes();
   if (!volumes) return volumes.error();
   // Only what its owner can write to can be moved to another directory.

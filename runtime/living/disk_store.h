@@ -91,9 +91,10 @@ class DiskStore : public std::enable_shared_from_this<DiskStore> {
   // Errors: kernel, exhausted.
   jail::Result<std::shared_ptr<SandboxDirectory>> make();
 
-  // Volumes outlive their server. The name is one that DiskStore did not choose, without a slash.
-  // make_volume() gives a directory that make() returned such a name; from then on it is given up
-  // without being removed. Errors: kernel, exhausted.
+  // Volumes outlive their server. The name is one that DiskStore did not choose. Errors of all
+  // three: invalid where it is none, as with a slash. make_volume() gives a directory that make()
+  // returned such a name; from then on it is given up without being removed. Errors: kernel,
+  // exhausted.
   jail::Result<void> make_volume(SandboxDirectory& directory, const std::string& name);
   // Opens one, and restores its owner's right to use it. Errors: kernel with ENOENT where there is
   // none.

@@ -119,6 +119,19 @@ TEST_F(DiskStoreTest, ALinkIsNoVolume) {
   EXPECT_TRUE(fs::exists(root_ / "outside"));
 }
 
+TEST_F(DiskStoreTest, WhatLeadsElsewhereIsTheNameOfNoVolume) {
+  const auto store = this->store();
+  const auto directory = *store->make();
+  fs::create_directory(fs::path(disks()) / "other");
+  ASSERT_FALSE(store->open_volume("x"));
+  for (const char* name : {"../other", "", ".", "..", "x/../../other", "/"}) {
+    EXPECT_EQ(store->open_volume(name).error().kind, ErrorKind::invalid) << name;
+    EXPECT_EQ(store->remove_volume(name).error().kind, ErrorKind::invalid) << name;
+    EXPECT_EQ(store->make_volume(*directory, name).error().kind, ErrorKind::invalid) << name;
+  }
+  EXPECT_TRUE(fs::exists(fs::path(disks()) / "other"));
+}
+
 TEST_F(DiskStoreTest, AServerLeavesNothing) {
   {
     const auto store = this->store();
