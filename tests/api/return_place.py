@@ -24,8 +24,8 @@ class ReturnTest(unittest.TestCase):
                             "SANDBOX_DISK_RESERVE_MB": "100", "SANDBOX_POOL_SIZE": "0", "API_KEYS": KEYS}
         self.server = None
 
-    def start(self, **environment):
-        self.server = live_server.LiveServer(environment={**self.environment, **environment})
+    def start(self, *arguments, **environment):
+        self.server = live_server.LiveServer(*arguments, environment={**self.environment, **environment})
         self.addCleanup(self.server.stop)
         self.client = self.client_with("first-key")
         return self.server
