@@ -29,6 +29,9 @@ constexpr std::string_view prefix_of_kept = "kept-";
 constexpr std::string_view prefix_of_disks = "disk-";
 constexpr char trash_name[] = "removed";
 constexpr char volumes_name[] = "volumes";
+// Its date of modification says until when nobody else may remove the directory that it is in. The
+// date of the directory would not do: each disk that is made or removed changes it.
+constexpr char deadline_name[] = "kept-until";
 constexpr int max_new_names = 16;
 constexpr std::size_t names_to_make_room = 256;
 
@@ -76,6 +79,15 @@ bool is_own(const Fd& directory) {
   struct stat status {};
   return ::fstat(directory.get(), &status) == 0 && status.st_uid == ::geteuid() &&
          (status.st_mode & 022) == 0;
+}
+
+// Names of volumes are read from a file that others may have written.
+bool is_plain_name(const std::string& name) {
+  return !name.empty() && name != "." && name != ".." && name.find('/') == name.npos;
+}
+
+Error not_a_name(const std::string& name) {
+  return {ErrorKind::invalid, "no volume can have the name " + name, 0, {}};
 }
 
 // The lock is the open file's, which no other process has: it goes when this process ends.
@@ -172,7 +184,10 @@ Result<void> DiskStore::take_own() {
                    0,
                    {}};
     }
-    if (has_name(own_, base_, own_name_)) return make_trash();
+    if (has_name(own_, base_, own_name_)) {
+      auto made = make_deadline();
+      return made ? make_trash() : made;
+    }
   }
   own_.reset();
   return failed(doing);
@@ -207,16 +222,37 @@ Result<void> DiskStore::make_trash() {
   return {};
 }
 
-void DiskStore::show_life() const { ::futimens(own_.get(), nullptr); }
+Result<void> DiskStore::make_deadline() {
+  const int flags = O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
+  deadline_ = Fd(::openat(own_.get(), deadline_name, flags, 0600));
+  if (deadline_.valid()) return {};
+  const Error error = failed("make a file in " + path_ + "/" + own_name_);
+  // It stays where disks are in it.
+  ::unlinkat(base_.get(), own_name_.c_str(), AT_REMOVEDIR);
+  own_.reset();
+  return error;
+}
+
+void DiskStore::show_life() const {
+  if (!deadline_.valid()) return;
+  const auto until = std::chrono::system_clock::now() + return_.patience;
+  const timespec date{.tv_sec = std::chrono::system_clock::to_time_t(until), .tv_nsec = 0};
+  const std::array<timespec, 2> dates{date, date};
+  ::futimens(deadline_.get(), dates.data());
+}
 
 // Another server's sandboxes come back with it, unless it has been gone for so long that none of
-// them still has time to live.
+// them still has time to live. That server alone knows how long they may live. One that died before
+// it could say so has no sandbox yet.
 bool DiskStore::may_be_removed(const std::string& name, const Fd& directory) const {
   if (name.starts_with(prefix_of_servers)) return true;
+  const auto now = std::chrono::system_clock::now();
   struct stat status {};
-  if (::fstat(directory.get(), &status) != 0) return false;
-  const auto lived = std::chrono::system_clock::from_time_t(status.st_mtim.tv_sec);
-  return std::chrono::system_clock::now() > lived + return_.patience;
+  if (::fstatat(directory.get(), deadline_name, &status, AT_SYMLINK_NOFOLLOW) == 0) {
+    return now > std::chrono::system_clock::from_time_t(status.st_mtim.tv_sec);
+  }
+  if (errno != ENOENT || ::fstat(directory.get(), &status) != 0) return false;
+  return now > std::chrono::system_clock::from_time_t(status.st_mtim.tv_sec) + return_.patience;
 }
 
 void DiskStore::find_left() {
@@ -237,10 +273,22 @@ void DiskStore::find_left() {
   }
 }
 
+// What is beside the disks stays with them: the next start needs no new file for it, which a full
+// disk might not have.
 DiskStore::~DiskStore() {
-  if (!own_.valid()) return;
-  ::unlinkat(own_.get(), trash_name, AT_REMOVEDIR);
+  if (!own_.valid() || has_disks()) return;
+  if (::unlinkat(own_.get(), trash_name, AT_REMOVEDIR) != 0 && errno != ENOENT) return;
+  ::unlinkat(own_.get(), deadline_name, 0);
   ::unlinkat(base_.get(), own_name_.c_str(), AT_REMOVEDIR);
+}
+
+bool DiskStore::has_disks() const {
+  const auto listed = below::directory_of(open_directory_in(own_.get(), "."));
+  if (listed == nullptr) return true;
+  while (const char* name = below::next_name(listed.get())) {
+    if (std::string_view(name).starts_with(prefix_of_disks)) return true;
+  }
+  return false;
 }
 
 Result<std::shared_ptr<SandboxDirectory>> DiskStore::make() {
@@ -301,6 +349,7 @@ Result<Fd> DiskStore::volumes() {
 }
 
 Result<void> DiskStore::make_volume(SandboxDirectory& directory, const std::string& name) {
+  if (!is_plain_name(name)) return not_a_name(name);
   const auto volumes = this->volumes();
   if (!volumes) return volumes.error();
   const std::lock_guard lock(directory.mutex_);
@@ -313,6 +362,7 @@ Result<void> DiskStore::make_volume(SandboxDirectory& directory, const std::stri
 }
 
 Result<std::shared_ptr<SandboxDirectory>> DiskStore::open_volume(const std::string& name) {
+  if (!is_plain_name(name)) return not_a_name(name);
   const auto volumes = this->volumes();
   if (!volumes) return volumes.error();
   Fd directory = open_shut_directory_in(volumes->get(), name.c_str());
@@ -325,6 +375,7 @@ Result<std::shared_ptr<SandboxDirectory>> DiskStore::open_volume(const std::stri
 }
 
 Result<bool> DiskStore::remove_volume(const std::string& name) {
+  if (!is_plain_name(name)) return not_a_name(name);
   const auto volumes = this->volumes();
   if (!volumes) return volumes.error();
   // Only what its owner can write to can be moved to another directory.

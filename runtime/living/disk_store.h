@@ -68,8 +68,7 @@ struct DiskReturn {
   // The same at each start of that server, and no other server's: letters and digits. Empty: the
   // server does not come back, and the next one removes what it left.
   std::string name = {};
-  // What another server left is removed where that server could come back and has been gone for
-  // longer than this.
+  // What this server leaves is removed by another one once it has been gone for longer than this.
   std::chrono::seconds patience{std::chrono::hours(48)};
 };
 
@@ -86,15 +85,16 @@ class DiskStore : public std::enable_shared_from_this<DiskStore> {
 
   DiskStore(const DiskStore&) = delete;
   DiskStore& operator=(const DiskStore&) = delete;
-  // Removes its own directory where it is empty.
+  // Removes its own directory where no disk is in it.
   ~DiskStore();
 
   // Errors: kernel, exhausted.
   jail::Result<std::shared_ptr<SandboxDirectory>> make();
 
-  // Volumes outlive their server. The name is one that DiskStore did not choose, without a slash.
-  // make_volume() gives a directory that make() returned such a name; from then on it is given up
-  // without being removed. Errors: kernel, exhausted.
+  // Volumes outlive their server. The name is one that DiskStore did not choose. Errors of all
+  // three: invalid where it is none, as with a slash. make_volume() gives a directory that make()
+  // returned such a name; from then on it is given up without being removed. Errors: kernel,
+  // exhausted.
   jail::Result<void> make_volume(SandboxDirectory& directory, const std::string& name);
   // Opens one, and restores its owner's right to use it. Errors: kernel with ENOENT where there is
   // none.
@@ -109,7 +109,8 @@ class DiskStore : public std::enable_shared_from_this<DiskStore> {
   // Hands all over to be removed that earlier starts have left, except `kept`. To be called before
   // make().
   void give_up_others(const std::set<std::string, std::less<>>& kept);
-  // Tells other servers that this one lived until now.
+  // Tells other servers that this one lived until now, and may come back until its patience is
+  // over.
   void show_life() const;
 
   // Removes what was given up, and what earlier servers have left, for as long as it takes to look
@@ -144,6 +145,8 @@ class DiskStore : public std::enable_shared_from_this<DiskStore> {
   jail::Result<void> make_new_own();
   jail::Result<void> take_own();
   jail::Result<void> make_trash();
+  jail::Result<void> make_deadline();
+  bool has_disks() const;
   bool may_be_removed(const std::string& name, const jail::Fd& directory) const;
   std::shared_ptr<SandboxDirectory> known(const std::string& name, jail::Fd directory);
   void find_left();
@@ -153,8 +156,9 @@ class DiskStore : public std::enable_shared_from_this<DiskStore> {
   const jail::Fd base_;
   const DiskReturn return_;
   std::string own_name_;
-  jail::Fd own_;    // holds the lock
-  jail::Fd trash_;  // a directory in own_
+  jail::Fd own_;       // holds the lock
+  jail::Fd trash_;     // a directory in own_
+  jail::Fd deadline_;  // a file in own_; not valid where this server does not come back
   std::optional<TreeRemoval> removal_;
   std::vector<Left> left_;
 };

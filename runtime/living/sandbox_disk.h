@@ -9,6 +9,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -33,6 +34,7 @@ class SandboxDisk {
               Content content = Content::none)
       : directory_(std::move(directory)),
         limits_(limits),
+        content_(content),
         allowed_(content == Content::none ? limits : max_at_first(limits)) {}
 
   const std::string& name() const noexcept { return directory_->name(); }
@@ -67,7 +69,12 @@ class SandboxDisk {
   void note(const DiskUse& use) {
     const std::lock_guard lock(mutex_);
     use_ = use;
-    if (use.seen == DiskUse::Seen::all) lower_allowed(use);
+    if (use.seen == DiskUse::Seen::all) {
+      lower_allowed(use);
+      if (!at_first_) {
+        at_first_ = {.bytes = use.bytes + slack.bytes, .files = use.files + slack.files};
+      }
+    }
     before_count_ = 0;
     is_in_doubt_ = false;
     counted_ = begun_;
@@ -81,6 +88,14 @@ class SandboxDisk {
   bool is_in_doubt() const {
     const std::lock_guard lock(mutex_);
     return is_in_doubt_;
+  }
+  // Whether an earlier server has left it, and it has not grown since.
+  bool is_as_it_came_back() const {
+    const std::lock_guard lock(mutex_);
+    const bool is_known = !is_in_doubt_ && use_.is_countable && use_.in_flight == 0;
+    if (content_ == Content::none || !is_known) return false;
+    if (!at_first_) return written() == 0;
+    return use_.bytes + written() <= at_first_->bytes && use_.files <= at_first_->files;
   }
 
   // Has `ask` called when somebody waits for a count.
@@ -177,9 +192,11 @@ class SandboxDisk {
 
   const std::shared_ptr<SandboxDirectory> directory_;
   const Limits limits_;
+  const Content content_;
   Limits allowed_;
   mutable std::mutex mutex_;
   DiskUse use_;
+  std::optional<Limits> at_first_;  // what the first count that saw all of it has found, and slack
   // Bytes that its owner has written and that the latest count does not have: of files without a
   // name as yet, of files since the last count began, and of those before.
   std::uint64_t incomplete_ = 0;

@@ -5,6 +5,8 @@
 #include <boost/asio/post.hpp>
 #include <boost/asio/use_future.hpp>
 #include <future>
+#include <map>
+#include <thread>
 #include <utility>
 
 #include "jail/egress.h"
@@ -22,6 +24,9 @@ namespace asio = boost::asio;
 constexpr int jails_at_a_time = 4;
 // A sandbox with less time to live than this is not brought back.
 constexpr std::chrono::seconds min_lifetime{1};
+// What the last server had no time to remove may be what the disk lacks.
+constexpr std::chrono::seconds patience_for_room{2};
+constexpr std::chrono::milliseconds pause_between_looks{50};
 
 std::chrono::milliseconds between(Sandbox::Time from, Sandbox::Time to) {
   return std::chrono::duration_cast<std::chrono::milliseconds>(to - from);
@@ -56,6 +61,10 @@ void Sandboxes::restore() {
     return;
   }
   is_all_known_ = history_.unreadable() == 0;
+  if (!is_all_known_) {
+    logger_.warning("records of sandboxes cannot be read; the directories of these are kept",
+                    {{"sandboxes", static_cast<std::int64_t>(history_.unreadable())}});
+  }
   std::int64_t cut_short = 0;
   for (SandboxHistory::Known& each : *known) {
     const bool has_ended = each.record.outcome.has_value();
@@ -64,7 +73,8 @@ void Sandboxes::restore() {
                   .secrets = each.record.secrets,
                   .ends_at = Sandbox::Time(each.record.ends_at),
                   .paused_since = {},
-                  .left = each.record.left};
+                  .left = each.record.left,
+                  .why_it_waits = {}};
     if (each.record.paused_since) how.paused_since = Sandbox::Time(*each.record.paused_since);
     const Found sandbox = Sandbox::of_record(std::move(each));
     std::uint64_t& last = last_numbers_[sandbox->owner()];
@@ -141,6 +151,7 @@ void Sandboxes::bring_back(const std::vector<asio::any_io_executor>& executors) 
   if (options_.disks != nullptr && options_.disks->are_kept() && is_all_known_) {
     options_.disks->give_up_others(disks);
   }
+  choose_who_waits();
   std::vector<std::future<void>> all;
   if (known > 0) {
     for (const auto& executor : executors) {
@@ -158,6 +169,51 @@ void Sandboxes::bring_back(const std::vector<asio::any_io_executor>& executors) 
   logger_.info("sandboxes of an earlier server are brought back",
                {{"sandboxes", std::int64_t{living}},
                 {"not_restarted", static_cast<std::int64_t>(known) - std::int64_t{living}}});
+}
+
+std::optional<std::string> Sandboxes::lasting_shortage() const {
+  const auto deadline = std::chrono::steady_clock::now() + patience_for_room;
+  for (;;) {
+    auto shortage = options_.disks->shortage();
+    if (!shortage || std::chrono::steady_clock::now() >= deadline) return shortage;
+    std::this_thread::sleep_for(pause_between_looks);
+  }
+}
+
+// The operator may allow less than before, and the host may have less room. The oldest come back
+// first.
+void Sandboxes::choose_who_waits() {
+  if (returning_.empty() || options_.disks == nullptr || !options_.disks->are_kept()) return;
+  const auto shortage = lasting_shortage();
+  if (shortage) {
+    logger_.warning("no sandbox of an earlier server is brought back", {{"reason", *shortage}});
+  }
+  std::uint32_t all = 0;
+  std::map<std::string, std::uint32_t, std::less<>> of_owners;
+  const auto why = [&](const Sandbox& sandbox) -> std::string {
+    const SandboxRequest& request = sandbox.request();
+    if (options_.tenants && !options_.tenants->contains(sandbox.owner())) {
+      return "none of API_KEYS is its owner's";
+    }
+    if (shortage) return *shortage;
+    if (request.memory_mb > options_.max_memory_mb) {
+      return "its memory_mb is above ceilings.memory_limit_mb";
+    }
+    if (request.disk_mb > options_.max_directory_mb) {
+      return "its disk_mb is above SANDBOX_MAX_DISK_MB";
+    }
+    if (all >= options_.most) return "as many others live as SANDBOX_MAX_LIVING allows";
+    if (of_owners[sandbox.owner()] >= options_.max_per_owner) {
+      return "as many others of its owner live as SANDBOX_MAX_LIVING allows for one of several";
+    }
+    return {};
+  };
+  for (Returning& how : returning_) {
+    how.why_it_waits = why(*how.sandbox);
+    if (!how.why_it_waits.empty()) continue;
+    ++all;
+    ++of_owners[how.sandbox->owner()];
+  }
 }
 
 asio::awaitable<void> Sandboxes::bring_some_back() {
@@ -187,6 +243,10 @@ asio::awaitable<void> Sandboxes::bring_one_back(Returning how) {
     co_return;
   }
   sandbox->disk_ = std::move(*disk);
+  if (!how.why_it_waits.empty()) {
+    leave_for_later(*sandbox, how.why_it_waits);
+    co_return;
+  }
   // With a key, whichever it is, an owner sees what is its own.
   const Principal owner{.tenant = sandbox->owner(), .key = 0, .allowed = Scopes::all()};
   if (const auto refusal =

@@ -237,4 +237,14 @@ void SandboxDisks::end_one(const DiskStore::Room& room, bool lacks_files) {
   largest->living->end(LivingSandbox::Cause::disk);
 }
 
+std::optional<std::string> SandboxDisks::shortage() const {
+  const auto room = store_->room();
+  if (!room) return std::nullopt;
+  if (room->available_bytes <= options_.reserve_bytes) {
+    return "the host's disk has less free than SANDBOX_DISK_RESERVE_MB";
+  }
+  if (lacks_files(*room)) return "the host's disk has too few files (inodes) free";
+  return std::nullopt;
+}
+
 }  // namespace runtime

@@ -64,6 +64,8 @@ class SandboxDisks : public std::enable_shared_from_this<SandboxDisks> {
              std::optional<std::uint64_t> mount = std::nullopt);
   // To be called once something was given up.
   void remove_soon();
+  // Why sandboxes would be ended for the reserve now; std::nullopt: they would not.
+  std::optional<std::string> shortage() const;
 
  private:
   using Clock = std::chrono::steady_clock;

@@ -37,8 +37,16 @@ asio::awaitable<void> Sandboxes::remove(Caller caller, Found sandbox) {
 }
 
 bool Sandboxes::comes_back(const Sandbox& sandbox, LivingSandbox::Cause cause) const {
-  return cause == LivingSandbox::Cause::stopping && sandbox.disk_ != nullptr &&
-         options_.disks->are_kept();
+  if (sandbox.disk_ == nullptr || !options_.disks->are_kept()) return false;
+  if (cause == LivingSandbox::Cause::stopping) return true;
+  return cause == LivingSandbox::Cause::disk && is_ended_for_the_reserve(sandbox) &&
+         sandbox.disk_->is_as_it_came_back();
+}
+
+bool Sandboxes::is_ended_for_the_reserve(const Sandbox& sandbox) {
+  if (sandbox.disk_->is_host_full()) return true;
+  const auto* const volume = sandbox.full_volume();
+  return volume != nullptr && volume->disk->is_host_full() && !volume->disk->is_beyond();
 }
 
 // For one that has ended in this server and would come back with the next one.
@@ -52,8 +60,10 @@ void Sandboxes::end_for_good(Sandbox& sandbox, Outcome outcome) {
 void Sandboxes::on_end(const std::weak_ptr<Sandbox>& weak, const LivingSandbox::Ending& ending) {
   const Found sandbox = weak.lock();
   if (sandbox == nullptr) return;
-  const Outcome outcome = outcome_of(*sandbox, ending);
+  Outcome outcome = outcome_of(*sandbox, ending);
   const bool comes_back = this->comes_back(*sandbox, ending.cause);
+  const bool is_stopping = ending.cause == LivingSandbox::Cause::stopping;
+  if (comes_back && !is_stopping) outcome.cause += "; its files are kept for the next start";
   release_volumes(*sandbox);
   if (!comes_back) give_up_disk(*sandbox);
   logger_.info("sandbox ended", {{"sandbox_id", sandbox->id()}, {"reason", outcome.code}});
@@ -63,7 +73,10 @@ void Sandboxes::on_end(const std::weak_ptr<Sandbox>& weak, const LivingSandbox::
     const std::lock_guard of_it(sandbox->mutex_);
     sandbox->end_ = Sandbox::End{outcome, ending.at};
   }
-  if (comes_back) return history_.news().ring(sandbox->owner());
+  if (comes_back) {
+    if (!is_stopping) note_end(*sandbox, outcome);
+    return history_.news().ring(sandbox->owner());
+  }
   history_.keep(sandbox->known());
   note_end(*sandbox, outcome);
   forget_ended_of(sandbox->owner());

@@ -109,17 +109,19 @@ std::optional<Refusal> Sandboxes::reserve(const Principal& principal,
   std::uint32_t alive = static_cast<std::uint32_t>(under_way_.size());
   std::uint32_t own = 0;
   bool is_taken = false;
-  const auto look = [&](const std::string& owner, const std::string& name) {
+  const auto look = [&](const std::string& owner, const std::string& name, bool lives) {
     if (owner != principal.tenant) return;
-    ++own;
+    if (lives) ++own;
     is_taken = is_taken || (!name.empty() && name == request.name);
   };
-  for (const auto& [owner, name] : under_way_) look(owner, name);
+  for (const auto& [owner, name] : under_way_) look(owner, name, true);
   for (const Found& sandbox : sandboxes_) {
-    // The name of one that comes back later stays its own.
-    if (sandbox->end() && !sandbox->comes_back()) continue;
-    ++alive;
-    look(sandbox->owner(), sandbox->request().name);
+    // The name of one that comes back later stays its own. It takes no place of those that live:
+    // nobody but its owner could make room there, whose key may be gone.
+    const bool lives = !sandbox->end();
+    if (!lives && !sandbox->comes_back()) continue;
+    if (lives) ++alive;
+    look(sandbox->owner(), sandbox->request().name, lives);
   }
   if (is_taken) {
     return Refusal{.code = RefusalCode::name_taken,

@@ -15,6 +15,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -155,6 +156,8 @@ class Sandboxes {
     std::shared_ptr<Volumes> volumes = nullptr;     // null: there are none
     SecretGateways::Options secrets = {};           // for the gateways of their secrets
     std::vector<std::string> network = {};          // the egress rules that a request may name
+    // The owners that have a key; nullopt: nobody needs one, and everybody sees all sandboxes.
+    std::optional<std::set<std::string>> tenants = std::nullopt;
   };
 
   // Sandboxes of an earlier server are known as ended, but for those that can be brought back.
@@ -357,17 +360,22 @@ class Sandboxes {
     Sandbox::Time ends_at{};           // its life or, where it is paused, its pause
     std::optional<Sandbox::Time> paused_since{};
     std::chrono::milliseconds left{};  // of its lifetime, where it is paused
+    std::string why_it_waits{};        // for a later server; empty: it need not
   };
   void restore();
   void note_ends_of_processes(const Sandbox& sandbox);
   void note_end_of_record(Sandbox& sandbox, Sandbox::End end);
   std::optional<Sandbox::End> end_meanwhile(Returning& how, Sandbox::Time now) const;
+  std::optional<std::string> lasting_shortage() const;
+  void choose_who_waits();
   boost::asio::awaitable<void> bring_some_back();
   boost::asio::awaitable<void> bring_one_back(Returning how);
   // Returns the rules that were taken.
   std::vector<std::string> take_rules_that_are_not_allowed(Sandbox& sandbox) const;
   void leave_for_later(Sandbox& sandbox, const std::string& why);
   bool comes_back(const Sandbox& sandbox, LivingSandbox::Cause cause) const;
+  // It was ended though it had no more on its disks than it may.
+  static bool is_ended_for_the_reserve(const Sandbox& sandbox);
   void end_for_good(Sandbox& sandbox, Outcome outcome);
   // Keeps what is known of it, where it lives.
   void keep_living(Sandbox& sandbox);

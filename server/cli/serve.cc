@@ -18,6 +18,7 @@
 #include <utility>
 
 #include "runtime/sandbox/runner.h"
+#include "runtime/service/authentication.h"
 #include "runtime/service/old_answers.h"
 #include "runtime/store/job_place.h"
 #include "server/api/api.h"
@@ -143,6 +144,10 @@ int serve_with(Service& service, Listener listener, const std::optional<std::str
   const auto listening = service.egress.listen(
       [&history](const jail::EgressDecision& decision) { history.note_egress(decision); });
   auto options_of_sandboxes = sandbox_options(service);
+  if (const auto keys = runtime::api_keys_of(config); !keys.empty()) {
+    const auto tenants = runtime::tenants_of(keys, jobs);
+    options_of_sandboxes.tenants.emplace(tenants.begin(), tenants.end());
+  }
   if (!config.sandbox_disk_path.empty()) {
     auto disks = disks_of(service, jobs);
     if (!disks) return fail(exit_own_failure, disks.error().message());

@@ -100,7 +100,8 @@ runtime::Sandboxes::Options sandbox_options(Service& service) {
           .disks = nullptr,
           .volumes = nullptr,
           .secrets = {.ca_file = config.sandbox_secrets_ca_file, .on_decision = std::move(tell)},
-          .network = config.network_enabled ? config.network_allow : std::vector<std::string>()};
+          .network = config.network_enabled ? config.network_allow : std::vector<std::string>(),
+          .tenants = std::nullopt};
 }
 
 jail::Result<std::shared_ptr<runtime::SandboxDisks>> disks_of(Service& service,

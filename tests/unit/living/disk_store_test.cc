@@ -15,6 +15,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <optional>
 #include <string>
 
 namespace runtime {
@@ -118,6 +119,19 @@ TEST_F(DiskStoreTest, ALinkIsNoVolume) {
   EXPECT_TRUE(fs::exists(root_ / "outside"));
 }
 
+TEST_F(DiskStoreTest, WhatLeadsElsewhereIsTheNameOfNoVolume) {
+  const auto store = this->store();
+  const auto directory = *store->make();
+  fs::create_directory(fs::path(disks()) / "other");
+  ASSERT_FALSE(store->open_volume("x"));
+  for (const char* name : {"../other", "", ".", "..", "x/../../other", "/"}) {
+    EXPECT_EQ(store->open_volume(name).error().kind, ErrorKind::invalid) << name;
+    EXPECT_EQ(store->remove_volume(name).error().kind, ErrorKind::invalid) << name;
+    EXPECT_EQ(store->make_volume(*directory, name).error().kind, ErrorKind::invalid) << name;
+  }
+  EXPECT_TRUE(fs::exists(fs::path(disks()) / "other"));
+}
+
 TEST_F(DiskStoreTest, AServerLeavesNothing) {
   {
     const auto store = this->store();
@@ -176,24 +190,57 @@ int start_where_a_dead_server_left_no_room(const std::string& root, const std::s
   return (*store)->make() ? 0 : 5;
 }
 
-TEST_F(DiskStoreTest, WhatADeadServerLeftMakesRoomForTheNext) {
-  const std::string root = root_.string();
-  const std::string own_user = "0 " + std::to_string(::geteuid()) + " 1";
-  const std::string own_group = "0 " + std::to_string(::getegid()) + " 1";
-  const pid_t pid = ::fork();
-  if (pid == 0) {
-    constexpr int cannot = 100;
-    if (::unshare(CLONE_NEWUSER | CLONE_NEWNS) != 0) ::_exit(cannot);
-    std::ofstream("/proc/self/setgroups") << "deny";
-    std::ofstream("/proc/self/uid_map") << own_user;
-    std::ofstream("/proc/self/gid_map") << own_group;
-    ::_exit(start_where_a_dead_server_left_no_room(root, disks()));
+// As above, for a server that ended as it should.
+int start_again_where_no_file_can_be_made(const std::string& root, const std::string& disks) {
+  if (::mount("disks", root.c_str(), "tmpfs", 0, "nr_inodes=100") != 0) return 1;
+  std::string name;
+  {
+    const auto store = DiskStore::open(disks, {.name = "a"});
+    if (!store) return 2;
+    const auto disk = (*store)->make();
+    if (!disk) return 3;
+    name = (*disk)->name();
   }
-  int status = 0;
-  ASSERT_EQ(::waitpid(pid, &status, 0), pid);
-  ASSERT_TRUE(WIFEXITED(status));
-  if (WEXITSTATUS(status) == 100) GTEST_SKIP() << "no user namespace can be had";
-  EXPECT_EQ(WEXITSTATUS(status), 0);
+  int number = 0;
+  while (::mkdir((root + "/" + std::to_string(number)).c_str(), 0700) == 0) ++number;
+  const auto store = DiskStore::open(disks, {.name = "a"});
+  if (!store) return 4;
+  return (*store)->take(name) ? 0 : 5;
+}
+
+class OnASmallDisk : public DiskStoreTest {
+ protected:
+  // Returns what `test` returns in a child that may mount; std::nullopt where none can be had.
+  std::optional<int> in_a_child(int (*test)(const std::string&, const std::string&)) const {
+    const std::string own_user = "0 " + std::to_string(::geteuid()) + " 1";
+    const std::string own_group = "0 " + std::to_string(::getegid()) + " 1";
+    constexpr int cannot = 100;
+    const pid_t pid = ::fork();
+    if (pid == 0) {
+      if (::unshare(CLONE_NEWUSER | CLONE_NEWNS) != 0) ::_exit(cannot);
+      std::ofstream("/proc/self/setgroups") << "deny";
+      std::ofstream("/proc/self/uid_map") << own_user;
+      std::ofstream("/proc/self/gid_map") << own_group;
+      ::_exit(test(root_.string(), disks()));
+    }
+    int status = 0;
+    EXPECT_EQ(::waitpid(pid, &status, 0), pid);
+    EXPECT_TRUE(WIFEXITED(status));
+    if (WEXITSTATUS(status) == cannot) return std::nullopt;
+    return WEXITSTATUS(status);
+  }
+};
+
+TEST_F(OnASmallDisk, WhatADeadServerLeftMakesRoomForTheNext) {
+  const auto done = in_a_child(start_where_a_dead_server_left_no_room);
+  if (!done) GTEST_SKIP() << "no user namespace can be had";
+  EXPECT_EQ(*done, 0);
+}
+
+TEST_F(OnASmallDisk, AServerThatComesBackNeedsNoNewFile) {
+  const auto done = in_a_child(start_again_where_no_file_can_be_made);
+  if (!done) GTEST_SKIP() << "no user namespace can be had";
+  EXPECT_EQ(*done, 0);
 }
 
 class DisksThatComeBack : public DiskStoreTest {
@@ -213,7 +260,31 @@ class DisksThatComeBack : public DiskStoreTest {
   fs::path path_of(const std::string& server, const std::string& disk) const {
     return fs::path(disks()) / ("kept-" + server) / disk;
   }
+  // As if what a server of this name left had been there for so long.
+  void pass_time(const std::string& name, std::chrono::seconds time) const {
+    for (const fs::path& path : {path_of(name, ""), path_of(name, "kept-until")}) {
+      fs::last_write_time(path, fs::last_write_time(path) - time);
+    }
+  }
 };
+
+TEST_F(DisksThatComeBack, TheyAreOldWhenTheirOwnServerSaysSo) {
+  const std::string disk = left_by("a");
+  pass_time("a", std::chrono::minutes(50));
+  { EXPECT_EQ(empty(*server("b", std::chrono::seconds(1))), State::done); }
+  EXPECT_TRUE(fs::exists(path_of("a", disk) / "file"));
+  pass_time("a", std::chrono::minutes(20));
+  { EXPECT_EQ(empty(*server("b", std::chrono::hours(1000))), State::done); }
+  EXPECT_FALSE(fs::exists(path_of("a", "")));
+}
+
+TEST_F(DisksThatComeBack, ADirectoryWithoutADiskLeavesWithItsServer) {
+  {
+    const auto store = server("a");
+    EXPECT_EQ(servers(), 1);
+  }
+  EXPECT_EQ(servers(), 0);
+}
 
 TEST_F(DisksThatComeBack, OneIsTakenByItsNameAndTheRestIsRemoved) {
   const std::string kept = left_by("a");
@@ -244,13 +315,13 @@ TEST_F(DisksThatComeBack, AnotherServerLeavesThemUntilTheyAreOld) {
   fs::create_directories(root_ / "disks/volumes/mine");
   for (const auto& other : {store(), server("b")}) EXPECT_EQ(empty(*other), State::done);
   EXPECT_TRUE(fs::exists(path_of("a", disk) / "file"));
-  fs::last_write_time(path_of("a", ""), fs::file_time_type::clock::now() - std::chrono::hours(2));
+  pass_time("a", std::chrono::hours(2));
   {
     const auto living = server("a");
     EXPECT_EQ(empty(*server("b")), State::done);
     EXPECT_TRUE(fs::exists(path_of("a", disk) / "file")) << "its server lives";
   }
-  fs::last_write_time(path_of("a", ""), fs::file_time_type::clock::now() - std::chrono::hours(2));
+  pass_time("a", std::chrono::hours(2));
   EXPECT_EQ(empty(*server("b")), State::done);
   EXPECT_FALSE(fs::exists(path_of("a", "")));
   EXPECT_TRUE(fs::exists(root_ / "disks/volumes/mine"));

@@ -44,6 +44,7 @@ TEST_F(SandboxDisksTest, NoMoreIsPromisedThanThereIs) {
   auto first = disks->make(most);
   ASSERT_TRUE(first) << first.error().message();
   EXPECT_EQ((*first)->limits().bytes, most);
+  EXPECT_FALSE((*first)->is_as_it_came_back());
   const auto second = disks->make(most);
   ASSERT_FALSE(second);
   EXPECT_EQ(second.error().kind, jail::ErrorKind::exhausted);
@@ -55,6 +56,8 @@ TEST_F(SandboxDisksTest, NoMoreIsPromisedThanThereIs) {
 
 TEST_F(SandboxDisksTest, TheReserveIsNoOnes) {
   const auto disks = open(available() / 10 * 6);
+  EXPECT_EQ(disks->shortage(), std::nullopt);
+  EXPECT_NE(open(available() * 2)->shortage(), std::nullopt);
   EXPECT_FALSE(disks->make(available() / 10 * 6));
   EXPECT_TRUE(disks->make(1u << 20));
 }
@@ -87,6 +90,7 @@ TEST_F(SandboxDisksTest, WhatWasThereBeforeARestartMayStay) {
   const auto taken = (*disks)->take(name, 10 * mb);
   ASSERT_TRUE(taken) << taken.error().message();
   const auto disk = *taken;
+  EXPECT_TRUE(disk->is_as_it_came_back()) << "though it was not counted yet";
   const auto count = [&disk](std::uint64_t bytes) {
     disk->begin_count();
     disk->note({.bytes = bytes,
@@ -101,7 +105,11 @@ TEST_F(SandboxDisksTest, WhatWasThereBeforeARestartMayStay) {
   EXPECT_FALSE(SandboxDisk::reserve(disk)->take(1)) << "it is full";
   count(32 * mb);
   EXPECT_TRUE(disk->is_beyond()) << "it has more than it came back with";
+  EXPECT_FALSE(disk->is_as_it_came_back());
   count(20 * mb);
+  EXPECT_TRUE(disk->is_as_it_came_back());
+  disk->note_doubt();
+  EXPECT_FALSE(disk->is_as_it_came_back());
   EXPECT_FALSE(disk->is_beyond());
   count(22 * mb);
   EXPECT_TRUE(disk->is_beyond()) << "what was removed is not there any more";
