@@ -212,6 +212,7 @@ bool DiskCount::walk(Fd directory, int depth) {
     if (!is_spent()) use_.is_countable = false;
     return false;
   }
+  if (depth == 0) add_size_of_root(::dirfd(listed.get()));
   while (const char* name = below::next_name(listed.get())) {
     if (is_spent()) return false;
     if (names_left_ == 0) use_.is_countable = false;
@@ -237,6 +238,15 @@ bool DiskCount::walk(Fd directory, int depth) {
     if (!walk(std::move(inner), depth + 1)) return false;
   }
   return true;
+}
+
+// An empty directory counts as nothing. One that had many names keeps the blocks they took.
+void DiskCount::add_size_of_root(int directory) {
+  constexpr std::uint64_t bytes_of_an_empty_one = 4096;
+  struct stat status {};
+  if (::fstat(directory, &status) != 0) return note_failure(errno);
+  const std::uint64_t bytes = bytes_of(status);
+  if (bytes > bytes_of_an_empty_one) use_.bytes += bytes - bytes_of_an_empty_one;
 }
 
 // Returns 0, or why that is not to be seen.

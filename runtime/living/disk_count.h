@@ -70,6 +70,7 @@ class DiskCount {
 
  private:
   void count(const jail::Fd& init);
+  void add_size_of_root(int directory);
   bool walk(jail::Fd directory, int depth);
   bool is_beyond() const;
   bool is_spent(std::uint64_t units = 1);

@@ -95,7 +95,7 @@ Complaint read_network_into(const Field& field, const json::Value& value, const 
     return "allow: expected at most " + std::to_string(max_destinations) + " destinations";
   }
   if (rules.network.empty()) {
-    return "expected none: this server gives programs no network unless its operator sets "
+    return "this server gives programs no network unless its operator sets "
            "SANDBOX_NETWORK_ENABLED";
   }
   std::vector<std::string> allow;

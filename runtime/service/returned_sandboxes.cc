@@ -189,7 +189,8 @@ asio::awaitable<void> Sandboxes::bring_one_back(Returning how) {
   sandbox->disk_ = std::move(*disk);
   // With a key, whichever it is, an owner sees what is its own.
   const Principal owner{.tenant = sandbox->owner(), .key = 0, .allowed = Scopes::all()};
-  if (const auto refusal = mount_volumes(owner, *sandbox, sandbox->request_)) {
+  if (const auto refusal =
+          mount_volumes(owner, *sandbox, sandbox->request_, SandboxDisks::Room::as_before)) {
     leave_for_later(*sandbox, refusal->detail);
     co_return;
   }

@@ -84,9 +84,13 @@ Result<void> SandboxDisks::promise_locked(std::uint64_t bytes) {
 }
 
 Result<std::shared_ptr<SandboxDisk>> SandboxDisks::adopt(
-    std::shared_ptr<SandboxDirectory> directory, std::uint64_t bytes, const DiskUse& use) {
+    std::shared_ptr<SandboxDirectory> directory, std::uint64_t bytes, const DiskUse& use,
+    Room room) {
   const std::lock_guard lock(mutex_);
-  if (auto promised = promise_locked(room_of(bytes, use.bytes)); !promised) return promised.error();
+  if (room == Room::anew) {
+    auto promised = promise_locked(room_of(bytes, use.bytes));
+    if (!promised) return promised.error();
+  }
   const SandboxDisk::Limits limits{.bytes = bytes, .files = max_files};
   auto disk = std::make_shared<SandboxDisk>(std::move(directory), limits);
   disk->note(use);

@@ -44,9 +44,12 @@ class SandboxDisks : public std::enable_shared_from_this<SandboxDisks> {
   // Errors: exhausted where the host's disk has no room for this one beside the reserve and what
   // the other ones may still take; kernel.
   jail::Result<std::shared_ptr<SandboxDisk>> make(std::uint64_t bytes);
+  // Room on the host's disk that a disk needs anew, or that it had with an earlier server.
+  enum class Room : std::uint8_t { anew, as_before };
   // The same for a directory that is there already and outlives the sandbox, with what it takes.
   jail::Result<std::shared_ptr<SandboxDisk>> adopt(std::shared_ptr<SandboxDirectory> directory,
-                                                   std::uint64_t bytes, const DiskUse& use);
+                                                   std::uint64_t bytes, const DiskUse& use,
+                                                   Room room);
   DiskStore& store() const noexcept { return *store_; }
   // As DiskStore::is_kept().
   bool are_kept() const noexcept { return store_->is_kept(); }

@@ -22,14 +22,15 @@ std::optional<std::uint64_t> mount_at(const LivingSandbox& living, std::string_v
 }  // namespace
 
 std::optional<Refusal> Sandboxes::mount_volumes(const Principal& principal, Sandbox& sandbox,
-                                                SandboxRequest& request) const {
+                                                SandboxRequest& request,
+                                                SandboxDisks::Room room) const {
   if (request.volumes.empty()) return std::nullopt;
   if (options_.volumes == nullptr) {
     Refusal refusal = Volumes::off();
     refusal.detail = "volumes: " + refusal.detail;
     return refusal;
   }
-  auto mounted = options_.volumes->mount(principal, sandbox.id(), request.volumes);
+  auto mounted = options_.volumes->mount(principal, sandbox.id(), request.volumes, room);
   if (auto* const refusal = std::get_if<Refusal>(&mounted)) return std::move(*refusal);
   sandbox.volumes_ = std::get<std::shared_ptr<VolumeMounts>>(std::move(mounted));
   for (std::size_t i = 0; i < request.volumes.size(); ++i) {

@@ -185,7 +185,7 @@ asio::awaitable<Sandboxes::Or<Sandboxes::Found>> Sandboxes::create(Caller caller
   sandbox->url_key_ = Secret(random_text());
   sandbox->owner_ = caller.principal.tenant;
   sandbox->metadata_ = std::move(request.metadata);
-  if (auto refusal = mount_volumes(caller.principal, *sandbox, request)) {
+  if (auto refusal = mount_volumes(caller.principal, *sandbox, request, SandboxDisks::Room::anew)) {
     const std::lock_guard lock(mutex_);
     give_back();
     co_return std::move(*refusal);

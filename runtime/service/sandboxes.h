@@ -333,7 +333,7 @@ class Sandboxes {
                                                                         Found sandbox);
   Refusal not_started(const jail::Error& error, std::string_view what) const;
   std::optional<Refusal> mount_volumes(const Principal& principal, Sandbox& sandbox,
-                                       SandboxRequest& request) const;
+                                       SandboxRequest& request, SandboxDisks::Room room) const;
   static std::vector<LivingVolume> living_volumes_of(const Sandbox& sandbox);
   void watch_disks(const Sandbox& sandbox);
   static void release_volumes(const Sandbox& sandbox);

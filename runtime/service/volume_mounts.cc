@@ -57,7 +57,8 @@ std::optional<Refusal> Volumes::why_not_mount_locked(const Volume& volume,
                            std::to_string(SandboxDisks::max_files) + " files"};
 }
 
-Result<VolumeMounts::One> Volumes::open_locked(const Found& volume, const VolumeMount& mount) {
+Result<VolumeMounts::One> Volumes::open_locked(const Found& volume, const VolumeMount& mount,
+                                               SandboxDisks::Room room) {
   auto directory = disks_->store().open_volume(volume->row.id);
   if (!directory) return directory.error();
   VolumeMounts::One one;
@@ -70,7 +71,7 @@ Result<VolumeMounts::One> Volumes::open_locked(const Found& volume, const Volume
   DiskUse use;
   use.bytes = volume->row.used_bytes;
   use.files = volume->row.files;
-  auto disk = disks_->adopt(std::move(*directory), std::uint64_t{one.size_mb} << 20, use);
+  auto disk = disks_->adopt(std::move(*directory), std::uint64_t{one.size_mb} << 20, use, room);
   if (!disk) return disk.error();
   one.disk = std::move(*disk);
   return one;
@@ -78,7 +79,8 @@ Result<VolumeMounts::One> Volumes::open_locked(const Found& volume, const Volume
 
 Volumes::Or<std::shared_ptr<VolumeMounts>> Volumes::mount(const Principal& principal,
                                                           const std::string& sandbox,
-                                                          const std::vector<VolumeMount>& wanted) {
+                                                          const std::vector<VolumeMount>& wanted,
+                                                          SandboxDisks::Room room) {
   const std::lock_guard lock(mutex_);
   std::vector<Found> found;
   for (std::size_t i = 0; i < wanted.size(); ++i) {
@@ -99,7 +101,7 @@ Volumes::Or<std::shared_ptr<VolumeMounts>> Volumes::mount(const Principal& princ
   }
   std::vector<VolumeMounts::One> all;
   for (std::size_t i = 0; i < wanted.size(); ++i) {
-    auto one = open_locked(found[i], wanted[i]);
+    auto one = open_locked(found[i], wanted[i], room);
     if (one) {
       all.push_back(std::move(*one));
       continue;
@@ -141,12 +143,13 @@ void Volumes::release(const std::string& sandbox, const std::vector<VolumeMounts
     volume.row.used_bytes = use.bytes;
     volume.row.files = use.files;
     jobs_.writer().add([this, row = volume.row] { return table_.put(row); });
-    recount_later(*found);
+    recount_later_locked(*found);
   }
 }
 
-void Volumes::recount_later(const Found& volume) {
-  asio::post(workers_, [this, volume] { recount(volume); });
+void Volumes::recount_later_locked(const Found& volume) {
+  if (std::exchange(volume->is_to_be_counted, true)) return;
+  asio::post(counters_, [this, volume] { recount(volume); });
 }
 
 void Volumes::recount(const Found& volume) {
@@ -155,6 +158,7 @@ void Volumes::recount(const Found& volume) {
   VolumeRow row;
   {
     const std::lock_guard lock(mutex_);
+    volume->is_to_be_counted = false;
     row = volume->row;
   }
   const auto directory = disks_->store().open_volume(row.id);

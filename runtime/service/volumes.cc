@@ -55,7 +55,8 @@ Volumes::Volumes(Jobs& jobs, std::shared_ptr<SandboxDisks> disks, Logger& logger
 
 Volumes::~Volumes() {
   draining_.request();
-  workers_.join();
+  copiers_.join();
+  counters_.join();
   // Pending work of the writer uses this object.
   jobs_.writer().wait_until_done();
 }
@@ -85,7 +86,8 @@ void Volumes::restore() {
   }
   disks_->remove_soon();
   // A server that was killed has not noted what its sandboxes wrote.
-  for (const Found& volume : volumes_) recount_later(volume);
+  const std::lock_guard lock(mutex_);
+  for (const Found& volume : volumes_) recount_later_locked(volume);
 }
 
 bool Volumes::sees(const Principal& principal, const Volume& volume) {
@@ -271,7 +273,13 @@ awaitable<Result<void>> Volumes::make(Found volume, Found original, Cancel cance
   auto filling = [this, id = row.id, disk = *disk, original, cancel] {
     return fill(id, *disk, original.get(), cancel);
   };
-  auto use = co_await do_elsewhere(workers_.get_executor(), std::move(filling));
+  std::optional<Result<DiskUse>> filled;
+  if (original == nullptr) {
+    filled = filling();
+  } else {
+    filled = co_await do_elsewhere(copiers_.get_executor(), std::move(filling));
+  }
+  Result<DiskUse>& use = *filled;
   if (use) {
     row.state = State::ready;
     row.used_bytes = use->bytes;

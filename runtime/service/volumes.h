@@ -111,7 +111,8 @@ class Volumes : public std::enable_shared_from_this<Volumes> {
 
   // Gives a sandbox all of the volumes or none. The detail of a refusal begins with the field.
   Or<std::shared_ptr<VolumeMounts>> mount(const Principal& principal, const std::string& sandbox,
-                                          const std::vector<VolumeMount>& wanted);
+                                          const std::vector<VolumeMount>& wanted,
+                                          SandboxDisks::Room room);
 
   // Refuses copies from now on, and ends those under way.
   void drain() { draining_.request(); }
@@ -125,6 +126,7 @@ class Volumes : public std::enable_shared_from_this<Volumes> {
     std::uint32_t copies = 0;              // that are being made of it
     bool is_copy = false;                  // used while it is made
     bool is_leaving = false;
+    bool is_to_be_counted = false;  // counters_ will come to it
   };
   using Found = std::shared_ptr<Volume>;
 
@@ -143,9 +145,10 @@ class Volumes : public std::enable_shared_from_this<Volumes> {
   boost::asio::awaitable<jail::Result<bool>> forget(std::string id);
   Refusal failed(const Caller& caller, const jail::Error& error) const;
   std::optional<Refusal> why_not_mount_locked(const Volume& volume, const VolumeMount& mount) const;
-  jail::Result<VolumeMounts::One> open_locked(const Found& volume, const VolumeMount& mount);
+  jail::Result<VolumeMounts::One> open_locked(const Found& volume, const VolumeMount& mount,
+                                              SandboxDisks::Room room);
   void release(const std::string& sandbox, const std::vector<VolumeMounts::One>& all);
-  void recount_later(const Found& volume);
+  void recount_later_locked(const Found& volume);
   void recount(const Found& volume);
 
   Jobs& jobs_;
@@ -157,7 +160,9 @@ class Volumes : public std::enable_shared_from_this<Volumes> {
 
   mutable std::mutex mutex_;
   std::vector<Found> volumes_;  // the oldest first, with those that are being made
-  boost::asio::thread_pool workers_{2};
+  boost::asio::thread_pool copiers_{2};
+  // Whoever makes a volume or a copy waits for no count.
+  boost::asio::thread_pool counters_{1};
 };
 
 }  // namespace runtime

@@ -58,15 +58,14 @@ bool StoreWriter::has_room(std::size_t bytes) const {
 }
 
 void StoreWriter::add_task(Task task) {
-  bool wake = task.awaited;
-  {
-    const std::lock_guard lock(mutex_);
-    waiting_bytes_ += task.bytes;
-    awaited_ = awaited_ || task.awaited;
-    wake = wake || (asleep_ && tasks_.empty());
-    tasks_.push_back(std::move(task));
-  }
-  if (wake) changed_.notify_one();
+  // The writer is woken under the lock: whoever waits for the answer may destroy this object when
+  // the task is done, which is no sooner than the lock is given back.
+  const std::lock_guard lock(mutex_);
+  const bool wakes = task.awaited || (asleep_ && tasks_.empty());
+  waiting_bytes_ += task.bytes;
+  awaited_ = awaited_ || task.awaited;
+  tasks_.push_back(std::move(task));
+  if (wakes) changed_.notify_one();
 }
 
 // The start and the end of a short program thus become one transaction, and the writer does not run

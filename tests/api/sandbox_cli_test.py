@@ -108,7 +108,7 @@ class Life(Command):
         self.assertIn("--template: the server expects", self.one_line("create", "--template", "no-such-template"))
         self.assertIn("--name: the server expects", self.one_line("create", "--name", "No!"))
         self.assertIn("--memory: the server expects an integer 32 .. ", self.one_line("create", "--memory", "4g"))
-        self.assertIn("--allow: the operator allows no egress", self.one_line("create", "--allow", "example.org:443"))
+        self.assertIn("--allow: this server gives programs no network", self.one_line("create", "--allow", "example.org:443"))
         self.assertIn("--workdir: the server expects an absolute path", self.one_line("exec", "--workdir", "src", "taken", "--", "true", status=125))
         self.assertIn("the time: the server expects", self.one_line("renew", "taken", "86401"))
         self.exec("taken", "mkdir", "-p", "src/a")

@@ -74,6 +74,9 @@ long receive(int socket, void* buffer, std::size_t size, int* fds, std::size_t f
     return raw::call(SYS_recvmsg, socket, raw::address(&header), mode | MSG_CMSG_CLOEXEC);
   };
   long received = take(flags);
+  // The other end has closed without reading all that was sent to it. The kernel says so once,
+  // before it hands out what is queued here.
+  if (received == -ECONNRESET) received = take(flags);
   // The kernel looks for a message first, and only then whether the other end was closed. A message
   // that was sent between the two is there now.
   if (received == 0 && header.msg_controllen == 0) {

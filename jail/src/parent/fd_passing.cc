@@ -21,10 +21,13 @@ ssize_t repeat_if_interrupted(Take take) {
 }
 
 // The kernel looks for a message first, and whether the other end was closed second. What was sent
-// between the two is there when it says that there is nothing more. An empty message is none.
+// between the two is there when it says that there is nothing more. An empty message is none. Where
+// the other end has closed without reading all that was sent to it, the kernel says so once
+// (ECONNRESET), before it hands out what is queued here.
 template <class Take>
 ssize_t receive_before_end(Take take) {
-  const ssize_t got = repeat_if_interrupted(take);
+  ssize_t got = repeat_if_interrupted(take);
+  if (got < 0 && errno == ECONNRESET) got = repeat_if_interrupted(take);
   if (got != 0) return got;
   return std::max<ssize_t>(repeat_if_interrupted(take), 0);
 }

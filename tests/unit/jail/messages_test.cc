@@ -56,6 +56,41 @@ int lost_at_the_end(Receive receive) {
   return lost;
 }
 
+// Returns what the first call of `receive` returns where the other end has sent one byte and closed
+// without reading what was sent to it.
+template <class Receive>
+long received_past_an_unread_order(Receive receive) {
+  int ends[2];
+  EXPECT_EQ(::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends), 0);
+  const jail::Fd own(ends[0]);
+  const char byte = 'x';
+  EXPECT_EQ(::send(own.get(), &byte, sizeof byte, MSG_NOSIGNAL), 1);
+  EXPECT_EQ(::send(ends[1], &byte, sizeof byte, MSG_NOSIGNAL), 1);
+  ::close(ends[1]);
+  return receive(own.get());
+}
+
+TEST(Messages, AnOrderThatNobodyReadHidesNoReport) {
+  char byte = 0;
+  EXPECT_EQ(received_past_an_unread_order([&](int socket) {
+              return static_cast<long>(jail::receive_message(socket, {&byte, sizeof byte}));
+            }),
+            1);
+  EXPECT_EQ(
+      received_past_an_unread_order([&](int socket) {
+        jail::Fd fd;
+        int flags = 0;
+        return static_cast<long>(jail::receive_with_fd(socket, {&byte, sizeof byte}, fd, flags));
+      }),
+      1);
+  EXPECT_EQ(received_past_an_unread_order([&](int socket) {
+              std::size_t count = 0;
+              return jail::child::receive(socket, &byte, sizeof byte, nullptr, 0, &count,
+                                          MSG_DONTWAIT);
+            }),
+            1);
+}
+
 TEST(Messages, TheOwnerMissesNoneBeforeTheEnd) {
   char byte = 0;
   EXPECT_EQ(lost_at_the_end([&](int socket) -> long {

@@ -94,6 +94,19 @@ TEST_F(DiskCountTest, CountsAFileOnceWhateverItsNames) {
   EXPECT_LT(use.bytes, 3 * mib);
 }
 
+TEST_F(DiskCountTest, CountsTheNamesInItsRoot) {
+  { const Fd file = make("a"); }
+  for (int i = 0; i < 2000; ++i) {
+    fs::create_hard_link(root_ / "a", root_ / (std::string(200, 'n') + std::to_string(i)));
+  }
+  struct stat status {};
+  ASSERT_EQ(::stat(root_.c_str(), &status), 0);
+  const auto bytes = static_cast<std::uint64_t>(status.st_blocks) * 512;
+  const DiskUse use = look();
+  EXPECT_EQ(use.files, 1u);
+  EXPECT_EQ(use.bytes, bytes > 4096 ? bytes - 4096 : 0) << "not each file system has blocks of it";
+}
+
 TEST_F(DiskCountTest, CountsFilesThatHaveNoNameAnyMore) {
   Fd open = make("open");
   fill(open, 2 * mib);

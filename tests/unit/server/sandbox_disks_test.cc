@@ -59,6 +59,18 @@ TEST_F(SandboxDisksTest, TheReserveIsNoOnes) {
   EXPECT_TRUE(disks->make(1u << 20));
 }
 
+TEST_F(SandboxDisksTest, ADirectoryThatComesBackHasItsRoomAlready) {
+  const auto disks = open(available() / 10 * 6);
+  const std::uint64_t bytes = available() / 10 * 6;
+  const auto directory = DiskStore::open(root_ + "/others");
+  ASSERT_TRUE(directory) << directory.error().message();
+  const auto adopted = [&](SandboxDisks::Room room) {
+    return disks->adopt(*(*directory)->make(), bytes, DiskUse(), room);
+  };
+  EXPECT_FALSE(adopted(SandboxDisks::Room::anew));
+  EXPECT_TRUE(adopted(SandboxDisks::Room::as_before));
+}
+
 TEST_F(SandboxDisksTest, WhatWasThereBeforeARestartMayStay) {
   const DiskReturn again{.name = "a", .patience = std::chrono::hours(1)};
   std::string name;
@@ -154,13 +166,15 @@ TEST_F(SandboxDisksTest, AVolumeIsPromisedWhatItMayStillTake) {
   (*made)->give_up();
   DiskUse use;
   use.bytes = most / 6 * 5;
-  auto mounted = disks->adopt(*disks->store().open_volume("volume"), most, use);
+  auto mounted =
+      disks->adopt(*disks->store().open_volume("volume"), most, use, SandboxDisks::Room::anew);
   ASSERT_TRUE(mounted) << mounted.error().message();
   EXPECT_EQ((*mounted)->use().bytes, use.bytes);
   EXPECT_TRUE(disks->make(most)) << "little of it is left to be taken";
   (*mounted)->give_up();
   EXPECT_TRUE(std::filesystem::exists(root_ + "/disks/volumes/volume"));
-  auto empty = disks->adopt(*disks->store().open_volume("volume"), most, DiskUse());
+  auto empty = disks->adopt(*disks->store().open_volume("volume"), most, DiskUse(),
+                            SandboxDisks::Room::anew);
   ASSERT_TRUE(empty);
   EXPECT_FALSE(disks->make(most));
   (*empty)->give_up();
