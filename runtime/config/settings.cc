@@ -442,8 +442,8 @@ void add_sandbox_settings(std::vector<Setting>& settings) {
       from_one_second(&Config::sandbox_ports_timeout, 86400));
   add("SANDBOX_NETWORK_ENABLED", "true or false", apply_network);
   add("SANDBOX_NETWORK_ALLOW",
-      "destinations such as pypi.org:443, *.example.org:443 or 10.0.0.0/8:5432, separated by "
-      "commas",
+      "destinations such as pypi.org:443, *.example.org:443, 10.0.0.0/8:5432 or, for all public "
+      "IPv4 addresses, 0.0.0.0/0:443, separated by commas",
       apply_network_allow);
   add("SANDBOX_SECRETS_CA_FILE", "an absolute path",
       absolute_path(&Config::sandbox_secrets_ca_file));
@@ -453,7 +453,7 @@ void add_sandbox_settings(std::vector<Setting>& settings) {
       apply_webhooks_allow);
   add("SANDBOX_WEBHOOKS_RETRY_SECONDS", "a number of seconds 1 .. 2592000",
       from_one_second(&Config::webhooks_retry, 2'592'000));
-  settings.push_back({"SANDBOX_ROOTFS", "rootfs", "an absolute path or host",
+  settings.push_back({"SANDBOX_ROOTFS", "rootfs", "host, or an absolute path other than /",
                       [](Config& config, std::string_view text) {
                         config.rootfs = text;
                         return text == "host" || (text.starts_with('/') && text.size() > 1);

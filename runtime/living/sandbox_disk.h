@@ -135,7 +135,7 @@ class SandboxDisk {
     ~Reservation() override {
       const std::lock_guard lock(disk_->mutex_);
       disk_->incomplete_ -= taken_;
-      disk_->complete_ += taken_;
+      if (has_name_) disk_->complete_ += taken_;
     }
     bool take(std::uint64_t bytes) override {
       std::unique_lock lock(disk_->mutex_);
@@ -146,10 +146,12 @@ class SandboxDisk {
       taken_ += bytes;
       return true;
     }
+    void note_name() override { has_name_ = true; }
 
    private:
     const std::shared_ptr<SandboxDisk> disk_;
     std::uint64_t taken_ = 0;
+    bool has_name_ = false;
   };
 
   using Clock = DiskCount::Clock;

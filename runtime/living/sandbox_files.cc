@@ -293,14 +293,20 @@ Result<SandboxFiles::NewFile> SandboxFiles::NewFile::in(Fd directory, std::strin
   return file;
 }
 
+jail::Error SandboxFiles::NewFile::given_up(int error) {
+  file_.reset();
+  reservation_.reset();
+  return failed("write", path_, error);
+}
+
 Result<void> SandboxFiles::NewFile::write(std::string_view bytes) {
-  if (reservation_ && !reservation_->take(bytes.size())) return failed("write", path_, EDQUOT);
+  if (reservation_ && !reservation_->take(bytes.size())) return given_up(EDQUOT);
   while (!bytes.empty()) {
     const ssize_t put = ::write(file_.get(), bytes.data(), bytes.size());
     if (put >= 0) {
       bytes.remove_prefix(static_cast<std::size_t>(put));
     } else if (errno != EINTR) {
-      return failed("write", path_, errno);
+      return given_up(errno);
     }
   }
   return {};
@@ -316,7 +322,10 @@ Result<bool> SandboxFiles::NewFile::commit() {
     (void)::futimens(file_.get(), times);
   }
   int error = name_file(file_.get(), directory_.get(), name_);
-  if (error == 0) return true;
+  if (error == 0) {
+    if (reservation_) reservation_->note_name();
+    return true;
+  }
   if (error != EEXIST) return failed("write", path_, error);
   const std::string working_name = random_name();
   error = name_file(file_.get(), directory_.get(), working_name);
@@ -326,6 +335,7 @@ Result<bool> SandboxFiles::NewFile::commit() {
     ::unlinkat(directory_.get(), working_name.c_str(), 0);
     return failed("write", path_, error);
   }
+  if (reservation_) reservation_->note_name();
   return false;
 }
 

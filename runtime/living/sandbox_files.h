@@ -52,9 +52,12 @@ class SandboxFiles {
     Reservation() = default;
     Reservation(const Reservation&) = delete;
     Reservation& operator=(const Reservation&) = delete;
-    virtual ~Reservation() = default;  // the file is complete, or is gone
+    // The file has its name, or is gone and takes no room any more.
+    virtual ~Reservation() = default;
     // Returns false where there is no room for these bytes too.
     virtual bool take(std::uint64_t bytes) = 0;
+    // The file has its name: what it takes stays.
+    virtual void note_name() = 0;
   };
   // Returns null where the kernel alone bounds what is written into the directory.
   using Room = std::function<std::unique_ptr<Reservation>(int directory)>;
@@ -92,12 +95,15 @@ class SandboxFiles {
 
     // In seconds since 1970; without this call it is the time of the last write.
     void set_modified(std::int64_t seconds) { modified_ = seconds; }
+    // After an error the file is gone, so that what the disk then has is what it has without it.
     jail::Result<void> write(std::string_view bytes);
     // Replaces the file or link of that name. Returns true where there was none.
     jail::Result<bool> commit();
 
    private:
     NewFile() = default;
+
+    jail::Error given_up(int error);
 
     jail::Fd directory_;
     // Without a name a guest cannot open the file, and so cannot hold the lock that write() needs.

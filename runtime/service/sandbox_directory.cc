@@ -30,10 +30,13 @@ asio::awaitable<std::optional<Refusal>> Sandboxes::make_working_directory(Caller
   const bool is_there = co_await has_working_directory(sandbox);
   if (is_there) co_return std::nullopt;
   const std::string path = sandbox->request().working_directory;
-  co_await remove(std::move(caller), sandbox);
+  co_await remove(caller, sandbox);
+  // Nobody was told of it, so that it is forgotten too, unless it has not ended in time.
+  if (sandbox->end()) co_await remove(std::move(caller), sandbox);
   co_return Refusal{.code = RefusalCode::bad_request,
                     .detail = "working_directory: " + path +
-                              " is no directory of the sandbox and cannot be made there"};
+                              " is no directory of the sandbox, and only below /workspace and "
+                              "/tmp can it be made"};
 }
 
 }  // namespace runtime

@@ -40,6 +40,16 @@ std::string moment_text(Sandbox::Time time) {
   return text + " UTC";
 }
 
+// Of a disk that is nearly empty nobody believes that it is full: what is missing there is the room
+// for one large file.
+std::string full_text(const std::string& disk, const Refusal& refusal) {
+  constexpr double full = 0.9;
+  const double used = refusal.used.value_or(0);
+  const double limit = refusal.limit.value_or(0);
+  const std::string text = used < full * limit ? "it does not fit on " + disk : disk + " is full";
+  return text + ": " + json::number_text(used) + " of " + json::number_text(limit) + " MB are used";
+}
+
 // What ended a process that its sandbox took along.
 Outcome of_a_sandbox_that_ended(LivingSandbox::Cause cause, const Outcome& of_the_sandbox) {
   using Cause = LivingSandbox::Cause;
@@ -139,7 +149,8 @@ Outcome Sandboxes::outcome_of_volume(const VolumeMounts::One& volume) {
   } else if (use.bytes > volume.disk->limits().bytes) {
     outcome.cause = "the files in " + name + " took " + json::number_text(megabytes(use.bytes)) +
                     " MB, more than the " + std::to_string(volume.size_mb) +
-                    " MB that they may take; a copy of it can be larger (copy_of)";
+                    " MB that they may take; the volume and its files are kept, and a copy of it "
+                    "can be larger (copy_of)";
   } else if (use.files > volume.disk->limits().files) {
     outcome.cause = name + " had more than the " + std::to_string(volume.disk->limits().files) +
                     " files that it may have";
@@ -244,9 +255,7 @@ Refusal Sandboxes::refusal_of_file(const jail::Error& error, const Sandbox& sand
   if (const auto* const volume = sandbox.volume_of(error)) {
     refusal.limit = volume->size_mb;
     refusal.used = megabytes(volume->disk->use().bytes);
-    refusal.detail = error.doing + ": volume " + volume->mount.volume +
-                     " is full: " + json::number_text(*refusal.used) + " of " +
-                     json::number_text(*refusal.limit) + " MB are used";
+    refusal.detail = error.doing + ": " + full_text("volume " + volume->mount.volume, refusal);
     return refusal;
   }
   const auto target = sandbox.usage_target();
@@ -259,8 +268,7 @@ Refusal Sandboxes::refusal_of_file(const jail::Error& error, const Sandbox& sand
   } else {
     refusal.limit = megabytes(disk.size_bytes);
     refusal.used = megabytes(disk.used_bytes);
-    refusal.detail += ": " + json::number_text(*refusal.used) + " of " +
-                      json::number_text(*refusal.limit) + " MB are used";
+    refusal.detail = error.doing + ": " + full_text("the disk of the sandbox", refusal);
   }
   return refusal;
 }

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "server/api/query.h"
+
 namespace server {
 namespace {
 
@@ -38,7 +40,9 @@ std::optional<PathParameters> match(std::string_view pattern, std::string_view p
     } else if (segment.empty()) {
       return std::nullopt;
     } else {
-      parameters.emplace_back(expected.substr(1, expected.size() - 2), segment);
+      // What cannot be decoded is a name of nothing, and stays as it is for the refusal.
+      std::string value = percent_decoded(segment).value_or(std::string(segment));
+      parameters.emplace_back(expected.substr(1, expected.size() - 2), std::move(value));
     }
   }
   // The pattern "/" consists of its slash alone.

@@ -85,7 +85,7 @@ std::vector<std::string> provider_names(const Agent& agent) {
 
 std::string why_not_taken(const runtime::Config& config, const Agent& agent,
                           const std::string& provider) {
-  if (agent.runtime == nullptr) return runtime::why_no_task(config);
+  if (agent.runtime == nullptr) return runtime::llm::why_no_provider(config);
   if (provider.empty()) return {};
   const std::string why =
       runtime::why_not_provider(runtime::task_rules(config, provider_names(agent)), provider);

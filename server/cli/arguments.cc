@@ -11,6 +11,7 @@
 #include "runtime/service/sandbox_requests.h"
 #include "server/cli/agent_arguments.h"
 #include "server/cli/common_arguments.h"
+#include "server/cli/habits.h"
 #include "server/cli/jobs/jobs_arguments.h"
 #include "server/cli/sandbox/sandbox_arguments.h"
 #include "server/cli/suggestion.h"
@@ -326,8 +327,13 @@ Finished unexpected_arguments(const CLI::App& command, const std::vector<std::st
   for (const std::string& word : words) {
     text += (text.empty() ? "" : " ") + runtime::json::quoted(word, 256);
   }
-  return usage("unexpected: " + text +
-               (command.get_name() == "exec" ? "; arguments of the program follow after --" : ""));
+  const std::string whole = full_name(command);
+  const std::string name = whole.substr(whole.find(' ') + 1);
+  const bool is_option = !words.empty() && words.front().starts_with('-');
+  std::string hint =
+      is_option ? habit_of_option(name, words.front()) : habit_of_word(name, std::string_view());
+  if (command.get_name() == "exec") hint = "arguments of the program follow after --";
+  return usage("unexpected: " + text + (hint.empty() ? "" : "; " + hint));
 }
 
 // The option whose name begins a text of CLI11's; null where none does.
@@ -369,8 +375,9 @@ Finished value_of_flag(const CLI::App& command, const std::string& text) {
 
 Finished mistake_of(const CLI::ParseError& error, const CLI::App& app) {
   const CLI::App& command = deepest_parsed(app);
-  if (dynamic_cast<const CLI::RequiredError*>(&error) != nullptr && &command == &app) {
-    return usage(no_subcommand_text(app, {}));
+  const bool is_required = dynamic_cast<const CLI::RequiredError*>(&error) != nullptr;
+  if (is_required && !subcommand_names(command).empty()) {
+    return usage(no_subcommand_text(command, {}));
   }
   if (dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr) {
     return unexpected_arguments(command, app.remaining(true));

@@ -91,6 +91,9 @@ std::string units_text(Unit unit) {
   return unit == Unit::memory ? " in MB, or with a unit: 512m, 2g" : "";
 }
 
+// An empty value could not be seen.
+std::string shown_value(const std::string& value) { return value.empty() ? "\"\"" : value; }
+
 }  // namespace
 
 CLI::Validator number_of(const runtime::Field& field, const runtime::RequestRules& rules,
@@ -158,7 +161,7 @@ std::optional<Finished> read_program_arguments(const CLI::App& command, const Pr
   if (command.count("--memory") > 0) options.memory_limit_mb = raw.memory;
   for (const std::string& entry : raw.files) {
     auto file = file_option(entry);
-    if (!file) return usage("--file " + entry + ": expected SRC or SRC:DEST");
+    if (!file) return usage("--file " + shown_value(entry) + ": expected SRC or SRC:DEST");
     options.files.push_back(std::move(*file));
   }
   return std::nullopt;
@@ -209,7 +212,8 @@ std::optional<Finished> check_allow(const std::vector<std::string>& rules) {
     // The rule stands behind the option already.
     const std::string& doing = checked.error().doing;
     const std::size_t end = doing.find("\": ");
-    return usage("--allow " + rule + ": " + (end == doing.npos ? doing : doing.substr(end + 3)));
+    return usage("--allow " + shown_value(rule) + ": " +
+                 (end == doing.npos ? doing : doing.substr(end + 3)));
   }
   return std::nullopt;
 }

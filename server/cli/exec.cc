@@ -125,11 +125,19 @@ bool looks_like_code(const std::string& word) {
   return word.find_first_of("()=;\n\"'") != word.npos || word.find(' ') != word.npos;
 }
 
+// Whoever has Docker in mind names the program that is to run.
+bool is_interpreter(std::string_view word) {
+  constexpr std::string_view interpreters[] = {"bash", "sh", "python", "python3", "node"};
+  return std::ranges::find(interpreters, word) != std::end(interpreters);
+}
+
 std::string with_hint(const ExecOptions& options, const jail::Error& error) {
   std::string text = error.message();
   if (error.sys_errno == ENOENT && looks_like_code(options.file)) {
     text +=
         "; a program itself goes behind -c: exec -c " + runtime::json::quoted(options.file, 128);
+  } else if (error.sys_errno == ENOENT && is_interpreter(options.file)) {
+    text += "; a language is named by --language, and -t gives a terminal: exec -t --language bash";
   } else if (error.sys_errno == EISDIR) {
     text += "; --file brings a directory beside a program: exec --file " + options.file + ":. FILE";
   }

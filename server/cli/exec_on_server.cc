@@ -12,6 +12,7 @@
 #include "runtime/json/members.h"
 #include "runtime/json/writer.h"
 #include "runtime/llm/wire_json.h"
+#include "runtime/sandbox/input_files.h"
 #include "runtime/service/old_answers.h"
 #include "server/api/query.h"
 #include "server/cli/exec_report.h"
@@ -179,6 +180,13 @@ std::string execute_request(const ExecOptions& options, const ProgramForServer& 
 int exec_on_server(const ExecOptions& options, ProgramForServer program,
                    const ArtifactDirectories& directories,
                    const runtime::Environment& environment) {
+  std::size_t bytes = 0;
+  for (const runtime::InputFile& file : program.files) bytes += file.content.size();
+  if (const std::size_t most = runtime::InputFileLimits().total_bytes; bytes > most) {
+    return fail(exit_usage, "--file: expected at most " + std::to_string(most >> 20) +
+                                " MiB together, which is what a server takes; sandbox cp copies "
+                                "more into a sandbox");
+  }
   auto address = client::server_address(environment, options.server, "--server");
   if (!address) return fail(exit_usage, address.error().message());
   // While signals end us by themselves: nothing was begun yet.

@@ -20,6 +20,9 @@ constexpr std::string_view removal =
     "sandbox rm removes a file in a sandbox, sandbox delete ends the sandbox itself";
 constexpr std::string_view listing = "sandbox list shows sandboxes, jobs list what the server ran";
 
+constexpr std::string_view program =
+    "exec runs a program: exec FILE, or exec --language bash -c CODE; -t gives a terminal";
+
 constexpr Row words[] = {
     {"", "ps", listing},
     {"", "ls", listing},
@@ -33,12 +36,26 @@ constexpr Row words[] = {
     {"", "attach", "sandbox shell gives a shell in a sandbox"},
     {"", "ssh", "sandbox shell gives a shell in a sandbox"},
     {"", "inspect", "sandbox get shows a sandbox, jobs show a program"},
+    {"", "images", "exec --template and sandbox create --template say what a program sees"},
+    {"", "stats", "sandbox metrics shows what a sandbox uses"},
+    {"", "top", "sandbox metrics shows what a sandbox uses, sandbox ps its processes"},
+    {"", "python", program},
+    {"", "python3", program},
+    {"", "node", program},
+    {"", "bash", program},
+    {"", "sh", program},
+    {"volume", "ls", "list shows them"},
+    {"volume", "rm", "delete removes one, with all that is in it"},
+    {"volume", "remove", "delete removes one, with all that is in it"},
+    {"volume", "inspect", "get shows one"},
+    {"volume", "show", "get shows one"},
     {"sandbox", "stop", ending},
     {"sandbox", "terminate", ending},
     {"sandbox", "start", "resume lets one go on that is paused, create makes another one"},
     {"sandbox", "restart", "resume lets one go on that is paused, create makes another one"},
     {"sandbox", "remove",
      "rm removes a file in a sandbox, delete ends the sandbox with all that is in it"},
+    {"sandbox create", "", "--name gives it a name, --template says what its programs see"},
     {"sandbox", "rename", "the name that create --name gives it stays"},
 };
 
@@ -49,6 +66,10 @@ constexpr std::string_view exec_in_place =
     "run has a model solve a task, and a program is run by agent-sandbox exec";
 constexpr std::string_view always_a_terminal = "it has a terminal always";
 constexpr std::string_view shell = "sandbox shell gives a terminal, and exec passes input on";
+constexpr std::string_view volume =
+    "--volume NAME:PATH gives it a volume, and sandbox cp copies files into it and out of it";
+constexpr std::string_view own_user = "a program has one user of its own, and no other";
+constexpr std::string_view no_cores = "SANDBOX_CPU_LIMIT of the server says how many cores it has";
 constexpr std::string_view port = "sandbox port prints the address of a server in it";
 
 constexpr Row options[] = {
@@ -67,6 +88,10 @@ constexpr Row options[] = {
     {"exec", "-w", "a program starts in a working directory of its own, where --file brings files"},
     {"exec", "--workdir",
      "a program starts in a working directory of its own, where --file brings files"},
+    {"exec", "-u", own_user},
+    {"exec", "--cpus", no_cores},
+    {"exec", "--cpu", no_cores},
+    {"exec", "--env-file", "-e NAME=VALUE sets a variable, -e NAME passes one on"},
     {"exec", "-p", "a jail has no ports; sandbox port prints the address of one of a sandbox"},
     {"exec", "--publish",
      "a jail has no ports; sandbox port prints the address of one of a sandbox"},
@@ -83,9 +108,13 @@ constexpr Row options[] = {
     {"sandbox create", "-m", "--memory 512m limits its memory"},
     {"sandbox create", "-e", "--env NAME=VALUE sets a variable"},
     {"sandbox create", "-w", "--workdir says where processes start"},
-    {"sandbox create", "-v", "sandbox cp copies files into it and out of it"},
-    {"sandbox create", "--volume", "sandbox cp copies files into it and out of it"},
-    {"sandbox create", "--mount", "sandbox cp copies files into it and out of it"},
+    {"sandbox create", "-v", volume},
+    {"sandbox create", "--mount", volume},
+    {"sandbox create", "-u", own_user},
+    {"sandbox create", "--user", own_user},
+    {"sandbox create", "--cpus", no_cores},
+    {"sandbox create", "--cpu", no_cores},
+    {"sandbox create", "--env-file", "--env NAME=VALUE sets a variable, and may repeat"},
     {"sandbox create", "--rm", "it ends by itself: --timeout and --idle say when"},
     {"sandbox create", "--image", "--template says what its programs see"},
     {"sandbox create", "--network", no_network},
@@ -97,7 +126,10 @@ constexpr Row options[] = {
     {"sandbox create", "--detach", "it stays by itself; sandbox exec runs a program in it"},
     {"sandbox create", "-i", "sandbox shell gives a terminal in it"},
     {"sandbox create", "-t", "sandbox shell gives a terminal in it"},
-    {"sandbox exec", "-i", shell},
+    {"sandbox exec", "-i", "input is passed on without it, and sandbox shell gives a terminal"},
+    {"sandbox exec", "-it", shell},
+    {"sandbox exec", "-u", own_user},
+    {"sandbox exec", "--user", own_user},
     {"sandbox exec", "-t", shell},
     {"sandbox exec", "--interactive", shell},
     {"sandbox exec", "--tty", shell},
@@ -109,6 +141,16 @@ constexpr Row options[] = {
     {"sandbox shell", "-t", always_a_terminal},
     {"sandbox shell", "-e", "--env NAME=VALUE sets a variable"},
     {"sandbox shell", "-w", "--workdir says where it starts"},
+    {"sandbox list", "-a", "it shows those that have ended as well"},
+    {"sandbox list", "--all", "it shows those that have ended as well"},
+    {"sandbox list", "-q", "--json prints what programs read"},
+    {"sandbox list", "--quiet", "--json prints what programs read"},
+    {"sandbox ls", "-l", "it shows modes, sizes and times without it"},
+    {"sandbox ls", "-a", "it shows all names without it"},
+    {"sandbox rm", "-f", "-r removes a directory with all that is in it, and nothing is asked"},
+    {"sandbox rm", "-rf", "-r removes a directory with all that is in it, and nothing is asked"},
+    {"volume delete", "-f", "it removes all that is in it without asking"},
+    {"volume list", "-q", "--json prints what programs read"},
     {"sandbox delete", "-f", "it ends what runs without asking"},
     {"sandbox delete", "--force", "it ends what runs without asking"},
     {"sandbox kill", "-s", "--signal says which signal is sent"},

@@ -14,6 +14,7 @@ std::string habit_of_option(std::string_view command, std::string_view option);
 
 // The same for `word`, which is no subcommand of `command`. Where one guess could end what somebody
 // wants to keep, it names all that may be meant.
+// An empty word is one too many behind the command.
 std::string habit_of_word(std::string_view command, std::string_view word);
 
 }  // namespace server

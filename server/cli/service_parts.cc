@@ -114,13 +114,21 @@ jail::Result<std::shared_ptr<runtime::SandboxDisks>> disks_of(Service& service,
                        0,
                        {}};
   }
-  return runtime::SandboxDisks::open(
+  auto disks = runtime::SandboxDisks::open(
       {.path = config.sandbox_disk_path,
        .reserve_bytes = std::uint64_t{config.sandbox_disk_reserve_mb} << 20,
        .return_of_server = {.name = jobs.name_of_file().value_or(""),
                             .patience = std::chrono::duration_cast<std::chrono::seconds>(
                                 config.sandbox_max_lifetime + config.sandbox_max_paused)}},
       service.logger);
+  if (disks) return disks;
+  jail::Error error = disks.error();
+  error.doing = "SANDBOX_DISK_PATH: " + error.doing;
+  if (error.hint.empty()) {
+    error.hint =
+        "set it to a directory of this user's own, or to a path at which this user can make one";
+  }
+  return error;
 }
 
 std::shared_ptr<runtime::Volumes> volumes_of(runtime::Jobs& jobs,

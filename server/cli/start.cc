@@ -44,7 +44,8 @@ jail::Result<runtime::CgroupChoice> take_cgroup(const runtime::Config& config,
   if (!choice) return in_option(host, "SANDBOX_CGROUP", choice.error());
   if (!choice->tree) {
     if (!config.require_cgroup) return choice;
-    return jail::Error{jail::ErrorKind::unsupported, "require_cgroup: " + choice->why_none, 0,
+    return jail::Error{jail::ErrorKind::unsupported,
+                       "SANDBOX_REQUIRE_CGROUP or --require-cgroup is set: " + choice->why_none, 0,
                        how_to_delegate()};
   }
   if (*identity) {

@@ -71,6 +71,12 @@ const checks = {
       assert.throws(() => new Client({ url }), InvalidAddress);
     }
     assert.throws(() => new Client({ key: "a\r\nX: y" }), InvalidAddress);
+    const taken = /expected an object such as \{ url, key, answerSeconds, fetch \}/;
+    for (const options of ["http://127.0.0.1:9", null, { baseUrl: "http://127.0.0.1:9" }, { Url: "http://127.0.0.1:9" }]) {
+      assert.throws(() => new Client(options), { name: "TypeError", message: taken });
+    }
+    assert.throws(() => new Client({ url: new URL("http://127.0.0.1:9") }), { name: "TypeError", message: /url/ });
+    assert.ok(new Client({ url: undefined, key: undefined }));
   },
 
   async streams() {

@@ -50,6 +50,26 @@ class Files(Command):
         self.good("cp", "-r", f"{sandbox}:", "out")
         self.assertEqual(b"text", (self.directory / "out/file.txt").read_bytes())
 
+    def test_a_relative_path_begins_where_processes_start(self):
+        sandbox = self.make("--workdir", "/workspace/app")
+        path = self.write("file.txt", b"text")
+        self.good("cp", path, f"{sandbox}:sub/there")
+        self.good("cp", path, f"{sandbox}:./here")
+        self.assertEqual((0, "texttext", ""), self.exec(sandbox, "cat", "sub/there", "here"))
+        self.assertEqual("text", self.good("cp", f"{sandbox}:here", "-"))
+        self.assertIn(" there\n", self.good("ls", sandbox, "sub"))
+        self.assertIn(" here\n", self.good("ls", sandbox, "."))
+        self.assertIn("/workspace/app/here?", self.good("url", sandbox, "here"))
+        self.good("rm", sandbox, "here")
+        self.assertIn("/workspace/app/here", self.one_line("rm", sandbox, "here"))
+
+    def test_a_place_as_cp_has_it_is_two_words(self):
+        for subcommand in ("ls", "rm", "url", "watch"):
+            status, _, error = self.run_it(subcommand, "box:/app")
+            self.assertEqual(2, status)
+            self.assertIn(f"agent-sandbox: sandbox {subcommand}: expected ID and PATH as two words: box /app\n", error)
+        self.assertEqual("agent-sandbox: no such sandbox: box:/app\n", self.one_line("get", "box:/app"))
+
     def test_standard_streams(self):
         content = os.urandom(200_000)
         self.assertEqual((0, b"", b""), self.bytes_of("cp", "-", f"{self.sandbox}:/tmp/x", input=content))

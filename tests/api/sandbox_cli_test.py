@@ -212,11 +212,29 @@ class Exec(Command):
         self.assertIn("/workspace/app/nowhere", self.one_line("exec", sandbox, "--workdir", "nowhere", "--", "true", status=125))
         self.good("exec", "--background", "--workdir", "src", sandbox, "--", "touch", "here")
         self.wait_until_idle(sandbox)
-        self.assertIn(" here\n", self.good("ls", sandbox, "app/src"))
+        self.assertIn(" here\n", self.good("ls", sandbox, "src"))
 
     def test_a_working_directory_that_cannot_be_is_refused(self):
-        self.assertIn("/nosuch is no directory of the sandbox", self.one_line("create", "--name", "nowhere", "--workdir", "/nosuch"))
-        self.one_line("get", "nowhere")
+        self.assertEqual("agent-sandbox: --workdir: /nosuch is no directory of the sandbox, and only below /workspace and /tmp can it be made\n",
+                         self.one_line("create", "--name", "nowhere", "--workdir", "/nosuch"))
+        self.assertEqual("agent-sandbox: no such sandbox: nowhere\n", self.one_line("get", "nowhere"))
+        self.assertNotIn("nowhere", self.good("list"))
+
+    def test_a_disk_that_the_server_does_not_have(self):
+        self.assertIn("agent-sandbox: --disk-kind: the server expects memory: ", self.one_line("create", "--disk-kind", "directory"))
+        self.assertIn("SANDBOX_DISK_PATH", self.one_line("create", "--disk-kind", "directory"))
+
+    def test_what_a_command_was_refused_is_told(self):
+        sandbox = self.make("--processes", "16", "--disk", "2")
+        threads = "import threading, time\nfor _ in range(40): threading.Thread(target=time.sleep, args=(0.1,)).start()"
+        status, _, error = self.exec(sandbox, "python3", "-c", threads)
+        self.assertEqual(1, status)
+        self.assertIn("agent-sandbox: the command seems to have been refused a process or thread: the sandbox may have 16 at once; "
+                      "sandbox create --processes gives more\n", error)
+        status, _, error = self.exec(sandbox, "cp", "/usr/bin/python3", "/workspace/copy")
+        self.assertEqual(128 + signal.SIGXFSZ, status)
+        self.assertIn("agent-sandbox: the command seems to have been refused space: what the sandbox may have on a disk is 2 MB; "
+                      "sandbox create --disk gives more\n", error)
 
     def test_files_stay_and_arguments_are_the_commands(self):
         self.assertEqual(0, self.exec(self.sandbox, "sh", "-c", "echo kept > file")[0])

@@ -10,7 +10,7 @@ import unittest
 
 import host_view
 import live_server
-from living_sandbox import SandboxTest
+from living_sandbox import Sandbox, SandboxTest
 
 MB = 1 << 20
 
@@ -123,6 +123,14 @@ class Disks(DiskTest):
         self.assertEqual("fits\n", sandbox.run("ls")["stdout"])
         self.assertEqual("running", sandbox.now()["state"])
 
+    def test_what_does_not_fit_takes_nothing(self):
+        sandbox = self.on_disk(8)
+        for _ in range(2):
+            with self.server.client() as client:  # the server does not wait for the rest of such a body
+                answer = Sandbox(client, sandbox.made).put("/workspace/large", bytes(30 * MB))
+            self.assertRegex(answer.json["detail"],
+                             r"\Awrite /workspace/large: it does not fit on the disk of the sandbox: 0(\.\d+)? of 8 MB are used\Z")
+        self.assertEqual(201, sandbox.put("/workspace/fits", bytes(7 * MB)).status)
 
     def test_what_was_removed_makes_room_at_once(self):
         sandbox = self.on_disk(16)
@@ -339,7 +347,8 @@ class Ends(DiskTest):
         for path in ("/proc/disks", "/usr"):
             with self.assertRaises(live_server.DidNotStart) as raised:
                 live_server.LiveServer(environment={**self.environment, "SANDBOX_DISK_PATH": path})
-            self.assertIn(f"use {path} for the disks of sandboxes", str(raised.exception))
+            self.assertIn(f"SANDBOX_DISK_PATH: use {path} for the disks of sandboxes", str(raised.exception))
+            self.assertIn("set it to a directory of this user's own", str(raised.exception))
 
     @unittest.skipUnless(os.geteuid() == 0, "a range of users is root's to give")
     def test_users_of_their_own_are_refused_beside_it(self):

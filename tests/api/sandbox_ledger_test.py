@@ -236,7 +236,7 @@ class Full(LedgerTest):
     def test_what_is_said_of_it(self):
         sandbox = self.make(limits={"disk_mb": 1})
         self.assertEqual(201, sandbox.put("/workspace/file", b"a" * 600_000).status)
-        self.assert_problem(507, "disk_full", sandbox.put("/workspace/file", b"b" * 600_000), "full")
+        self.assert_problem(507, "disk_full", sandbox.put("/workspace/file", b"b" * 600_000), "does not fit")
         ran = sandbox.run("head -c 600000 /dev/zero > more; echo $?; rm more; mv file moved; cat moved | tr -d a | wc -c")
         self.assertEqual("1\n0\n", ran["stdout"])
         self.assertIn("No space left on device", ran["stderr"])

@@ -69,6 +69,8 @@ class Making(SandboxTest):
                 answer = self.client.post({"working_directory": directory, "name": "nowhere"}, "/v1/sandboxes")
                 self.assertEqual((400, "bad_request"), (answer.status, answer.json["code"]), answer)
                 self.assertIn(f"working_directory: {directory} is no directory", answer.json["detail"])
+                # Nobody was told of it, and it is not among those that ended.
+                self.assert_problem(404, "no_such_sandbox", self.client.send("GET", "/v1/sandboxes/nowhere"), "nowhere")
         self.make(name="nowhere")  # none of them keeps the name
 
     def test_the_name_and_the_id_name_the_same(self):
@@ -105,7 +107,7 @@ class Making(SandboxTest):
         self.assert_problem(404, "no_such_sandbox", self.client.send("GET", path), "no such sandbox: late")
 
     def test_what_is_not_there_is_named(self):
-        for name, shown in ((NO_SANDBOX, NO_SANDBOX), ("x" * 200, "x" * 80)):
+        for name, shown in ((NO_SANDBOX, NO_SANDBOX), ("x" * 200, "x" * 80), ("box%3A%2Fapp", "box:/app")):
             answer = self.client.send("GET", f"/v1/sandboxes/{name}")
             self.assert_problem(404, "no_such_sandbox", answer)
             self.assertEqual(f"no such sandbox: {shown}", answer.json["detail"])

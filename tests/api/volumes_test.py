@@ -222,6 +222,16 @@ class CommandLine(Command):
     def test_all_of_it(self):
         made = self.good("volume", "create", "data", "--size", "20m").strip()
         self.assertRegex(made, "^[a-z2-7]{26}$")
+        self.assertEqual("agent-sandbox: NAME: data is the name of another volume\n", self.one_line("volume", "create", "data"))
+        self.assertEqual("agent-sandbox: --volume nosuch:/x: no such volume\n", self.one_line("sandbox", "create", "--volume", "nosuch:/x"))
+        self.assertIn("agent-sandbox: --volume data:/usr/x: ", self.one_line("sandbox", "create", "--volume", "data:/usr/x"))
+        writer = self.good("sandbox", "create", "--name", "writer", "--volume", "data:/data").strip()
+        self.assertIn("sandboxes: writer:/data\n", self.good("volume", "get", "data"))
+        self.assertIn("writer:/data\n", self.good("volume", "list"))
+        self.assertEqual("agent-sandbox: --volume data:/d:ro: data is written to by sandbox writer\n",
+                         self.one_line("sandbox", "create", "--volume", "data:/d:ro"))
+        self.assertEqual("agent-sandbox: sandbox writer writes to volume data\n", self.one_line("volume", "copy", "data", "other"))
+        self.good("sandbox", "delete", writer)
         box = self.good("sandbox", "create", "--volume", "data:/data").strip()
         self.good("sandbox", "exec", box, "-n", "--", "sh", "-c", "echo text > /data/file")
         self.assertIn("volumes: data:/data\n", self.good("sandbox", "get", box))
@@ -239,7 +249,7 @@ class CommandLine(Command):
         self.assertEqual(["NAME", "copy", "data"], [line.split()[0] for line in lines])
         self.assertIn(f"{reader}:/data:ro", lines[1])
         self.good("sandbox", "delete", reader)
-        self.assertIn("no such volume", self.one_line("volume", "delete", "nobody", "copy", "data"))
+        self.assertEqual("agent-sandbox: no such volume: nobody\n", self.one_line("volume", "delete", "nobody", "copy", "data"))
         self.assertEqual([], json.loads(self.good("volume", "list", "--json"))["volumes"])
 
 

@@ -178,7 +178,7 @@ class Served(unittest.TestCase):
     def test_require_cgroup_refuses_with_the_reason(self):
         done = execute("--require-cgroup", "--cgroup", "none", "-c", "print(1)")
         self.assertEqual(125, done.returncode)
-        self.assertIn("require_cgroup: no cgroup is wanted by configuration", done.stderr)
+        self.assertIn("SANDBOX_REQUIRE_CGROUP or --require-cgroup is set: no cgroup is wanted by configuration", done.stderr)
         done = execute("--cgroup", "none", "--json", "-c", "print(1)")
         self.assertEqual("watchdog", json.loads(done.stdout)["limits"]["memory"])
 

@@ -43,19 +43,20 @@ SHIPPED = {path.stem for path in (command_line.DEPLOY.parents[1] / "rootfs" / "t
 
 
 class Known:
-    """A server with a sandbox that runs, one that is paused and one that has ended, a job, and a template of its own."""
+    """A server with a sandbox that runs, one that is paused and one that has ended, a job, a volume, and a template of its own."""
 
-    def __init__(self):
+    def __init__(self, place):
         self.templates = tempfile.TemporaryDirectory(prefix="agent-sandbox-templates.")
         os.chmod(self.templates.name, 0o755)
         (pathlib.Path(self.templates.name) / "own.json").write_text('{"name": "own", "language": "bash", "warmth": "prepared"}', encoding="utf-8")
-        self.server = live_server.LiveServer(environment={"JOBS_PATH": ":memory:", "SANDBOX_TEMPLATES_DIR": self.templates.name})
+        self.server = live_server.LiveServer(environment={"SANDBOX_TEMPLATES_DIR": self.templates.name, **place})
         self.url = f"http://127.0.0.1:{self.server.port}"
         client = self.server.client()
         self.ids = {name: client.post({"name": name}, "/v1/sandboxes").json["id"] for name in ("alpha", "asleep", "gone")}
         client.post({}, "/v1/sandboxes/asleep/pause")
         client.send("DELETE", "/v1/sandboxes/gone")
         self.job = client.post({"code": "true", "language": "bash"}, "/execute").json["job_id"]
+        client.post({"name": "vault", "size_mb": 10}, "/v1/volumes")
         client.close()
 
     def stop(self):
@@ -83,7 +84,7 @@ class Completions(unittest.TestCase):
         cls.directory = pathlib.Path(folder.name)
         (cls.directory / "program.py").touch()
         (cls.directory / "folder").mkdir()
-        cls.known = Known()
+        cls.known = Known(live_server.place_for_volumes(cls))
         cls.addClassCleanup(cls.known.stop)
         cls.environment = {"PATH": f"{pathlib.Path(command_line.BINARY).parent}:{os.environ['PATH']}", "HOME": str(cls.directory),
                            "LC_ALL": "C.UTF-8", "AGENT_SANDBOX_URL": cls.known.url}
@@ -133,12 +134,14 @@ class Completions(unittest.TestCase):
                                ("sandbox delete ", living), ("sandbox pause alpha ", living), ("sandbox get alpha ", set()),
                                ("sandbox get al", {"alpha"}), ("jobs show ", {self.known.job}), ("jobs cancel ", {self.known.job}),
                                (f"jobs show {self.known.job} ", set()), ("logs ", living | {self.known.job}),
+                               ("volume get ", {"vault"}), ("volume copy va", {"vault"}), ("volume delete vault ", {"vault"}),
                                ("exec --template ", SHIPPED | {"own"}), ("sandbox create --template ow", {"own"})):
             with self.subTest(line):
                 self.patience = 20.0 if expected else 2.0
                 self.assertEqual(expected, {word for word in self.offers(line) if not word.startswith("-")})
         self.patience = 20.0
         self.assertEqual({"alpha"}, {word.rstrip(":") for word in self.offers("sandbox cp al")})
+        self.assertEqual({"vault"}, {word.rstrip(":") for word in self.offers("sandbox create --volume va")})
 
 
 class Bash(Completions):
@@ -309,7 +312,7 @@ class Complete(unittest.TestCase):
 
     def test_complete_without_a_server(self):
         for url in (NOBODY, "nonsense", "unix:/none/of/it"):
-            for kind in ("sandboxes", "jobs", "templates"):
+            for kind in ("sandboxes", "jobs", "templates", "volumes"):
                 self.assertEqual([], self.complete(url, kind))
 
     def test_complete_does_not_wait_for_a_server_that_does_not_answer(self):

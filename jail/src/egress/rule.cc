@@ -62,6 +62,12 @@ Result<Rule> parse_rule(std::string_view text) {
   }
   const auto parts = split_host_and_port(text);
   if (!parts) return wrong(text, "not HOST:PORT");
+  if (parts->host == "*") {
+    const std::string port = parts->port.empty() ? "443" : printable(parts->port);
+    return wrong(text, "no rule is for all hosts; write *.org:" + port +
+                           " for all below a name, or 0.0.0.0/0:" + port +
+                           " for all public IPv4 addresses");
+  }
   if (parts->port.empty())
     return wrong(text, "a port is missing; write " + printable(text) + ":443");
   const auto port = parse_port(parts->port);

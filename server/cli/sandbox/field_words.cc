@@ -1,5 +1,6 @@
 #include "server/cli/sandbox/field_words.h"
 
+#include <charconv>
 #include <span>
 #include <string_view>
 #include <utility>
@@ -12,7 +13,8 @@ namespace {
 using Word = std::pair<std::string_view, std::string_view>;
 
 // Fields of sandboxes and of lists. Those of programs are known to option_words.h.
-constexpr Word fields[] = {{"disk_kind: ", "--disk-kind: "},
+constexpr Word fields[] = {{"copy_of: ", ""},
+                           {"disk_kind: ", "--disk-kind: "},
                            {"idle_seconds: ", "--idle: "},
                            {"limit: ", "--limit: "},
                            {"limits: disk_mb: ", "--disk: "},
@@ -22,12 +24,15 @@ constexpr Word fields[] = {{"disk_kind: ", "--disk-kind: "},
                            {"name: ", "--name: "},
                            {"network: secrets", "--secret"},
                            {"on_timeout: ", "--on-timeout: "},
+                           {"size_mb: ", "--size: "},
                            {"state: ", "--state: "},
                            {"status: ", "--status: "},
                            {"tail: ", "--tail: "},
                            {"working_directory: ", "--workdir: "}};
 
 constexpr Word phrases[] = {
+    {"a copy of it can be larger (copy_of)",
+     "`agent-sandbox volume copy --size` makes a larger one"},
     {"auto_resume is false", "was created with --no-auto-resume; sandbox resume lets it go on"},
     {"disk_kind: directory", "--disk-kind directory"},
     {"recursive=true removes", "-r removes"}};
@@ -75,6 +80,30 @@ std::string of_a_sandbox(const std::string& detail) {
 std::string refusal_in_options(const std::string& detail) {
   const std::string text = with_first(of_a_sandbox(detail), phrases);
   return text.starts_with("--allow: ") ? without_place(text, "allow[") : text;
+}
+
+std::string refusal_in_options(std::string text, const std::vector<runtime::VolumeMount>& volumes) {
+  constexpr std::string_view field = "volumes: [";
+  constexpr std::string_view end = "]: ";
+  if (!text.starts_with(field)) return text;
+  std::size_t index = 0;
+  const char* const last = text.data() + text.size();
+  const auto [after, error] = std::from_chars(text.data() + field.size(), last, index);
+  if (error != std::errc() || index >= volumes.size()) return text;
+  if (!std::string_view(after, last).starts_with(end)) return text;
+  std::string why(after + end.size(), last);
+  for (const std::string_view member : {"volume: ", "path: "}) {
+    if (why.starts_with(member)) why.erase(0, member.size());
+  }
+  const runtime::VolumeMount& mount = volumes[index];
+  return "--volume " + mount.volume + ":" + mount.path + (mount.is_read_only ? ":ro" : "") + ": " +
+         why;
+}
+
+std::string refusal_of_a_volume(std::string text, const std::string& name) {
+  constexpr std::string_view option = "--name: ";
+  if (text == "no such volume") return text + ": " + name;
+  return text.starts_with(option) ? "NAME: " + text.substr(option.size()) : text;
 }
 
 std::string remedy_in_options(std::string remedy) { return with_first(std::move(remedy), limits); }

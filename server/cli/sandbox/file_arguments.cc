@@ -7,11 +7,8 @@
 namespace server::client {
 namespace {
 
-constexpr const char* relative_paths_in_cp =
-    "A PATH in a sandbox that does not begin with / begins in /workspace. ID: alone is the\n"
-    "directory where the sandbox's processes start.";
 constexpr const char* relative_paths =
-    "A PATH in a sandbox that does not begin with / begins in /workspace.";
+    "A PATH in a sandbox that does not begin with / begins where its processes start.";
 
 struct PlaceInSandbox {
   std::string id;
@@ -23,6 +20,12 @@ std::optional<PlaceInSandbox> place_in_sandbox(const std::string& word) {
   const std::size_t colon = word.find(':');
   if (colon == 0 || colon == word.npos || word.find('/') < colon) return std::nullopt;
   return PlaceInSandbox{.id = word.substr(0, colon), .path = word.substr(colon + 1)};
+}
+
+// What cp takes is no id to the other subcommands, which have the path as a word of its own.
+Parsed mistaken_place(const CLI::App& command, const PlaceInSandbox& place) {
+  return mistake(command, "expected ID and PATH as two words: " + place.id + " " +
+                              (place.path.empty() ? "." : place.path));
 }
 
 }  // namespace
@@ -39,7 +42,7 @@ void define_cp(CLI::App& command, RawSandboxArguments& raw) {
   command.add_option("destination", raw.destination, "The same; one of them is in a sandbox")
       ->type_name("DST");
   command.add_flag("-r,--recursive", raw.recursive, "Directories with all that is in them");
-  command.footer(relative_paths_in_cp);
+  command.footer(relative_paths);
 }
 
 Parsed parsed_cp(const CLI::App& command, const RawSandboxArguments& raw) {
@@ -56,7 +59,7 @@ Parsed parsed_cp(const CLI::App& command, const RawSandboxArguments& raw) {
   options.outside = from ? raw.destination : raw.source;
   PlaceInSandbox& inside = from ? *from : *into;
   options.id = std::move(inside.id);
-  if (!inside.path.empty()) options.inside = absolute(std::move(inside.path));
+  options.inside = std::move(inside.path);
   options.recursive = raw.recursive;
   return options;
 }
@@ -67,9 +70,9 @@ void define_ls(CLI::App& command, RawSandboxArguments& raw) {
   add_json(command, raw);
 }
 
-Parsed parsed_ls(const CLI::App& /*command*/, const RawSandboxArguments& raw) {
-  const std::string path = raw.path.empty() ? "" : absolute(raw.path);
-  return ListFilesOptions{.id = raw.id, .path = path, .format = format_of(raw)};
+Parsed parsed_ls(const CLI::App& command, const RawSandboxArguments& raw) {
+  if (const auto place = place_in_sandbox(raw.id)) return mistaken_place(command, *place);
+  return ListFilesOptions{.id = raw.id, .path = raw.path, .format = format_of(raw)};
 }
 
 void define_rm(CLI::App& command, RawSandboxArguments& raw) {
@@ -80,8 +83,9 @@ void define_rm(CLI::App& command, RawSandboxArguments& raw) {
 }
 
 Parsed parsed_rm(const CLI::App& command, const RawSandboxArguments& raw) {
+  if (const auto place = place_in_sandbox(raw.id)) return mistaken_place(command, *place);
   if (raw.path.empty()) return mistake(command, "expected the PATH of a file");
-  return RemoveFileOptions{.id = raw.id, .path = absolute(raw.path), .recursive = raw.recursive};
+  return RemoveFileOptions{.id = raw.id, .path = raw.path, .recursive = raw.recursive};
 }
 
 void define_url(CLI::App& command, RawSandboxArguments& raw) {
@@ -100,9 +104,10 @@ void define_url(CLI::App& command, RawSandboxArguments& raw) {
 }
 
 Parsed parsed_url(const CLI::App& command, const RawSandboxArguments& raw) {
+  if (const auto place = place_in_sandbox(raw.id)) return mistaken_place(command, *place);
   if (raw.path.empty()) return mistake(command, "expected the PATH of a file");
   return FileUrlOptions{.id = raw.id,
-                        .path = absolute(raw.path),
+                        .path = raw.path,
                         .writes = raw.writes,
                         .expires_seconds = given(command, "--expires", raw.seconds),
                         .format = format_of(raw)};
@@ -115,10 +120,10 @@ void define_watch(CLI::App& command, RawSandboxArguments& raw) {
   add_json(command, raw);
 }
 
-Parsed parsed_watch(const CLI::App& /*command*/, const RawSandboxArguments& raw) {
-  const std::string path = raw.path.empty() ? "" : absolute(raw.path);
+Parsed parsed_watch(const CLI::App& command, const RawSandboxArguments& raw) {
+  if (const auto place = place_in_sandbox(raw.id)) return mistaken_place(command, *place);
   return WatchOptions{
-      .id = raw.id, .path = path, .recursive = raw.recursive, .format = format_of(raw)};
+      .id = raw.id, .path = raw.path, .recursive = raw.recursive, .format = format_of(raw)};
 }
 
 }  // namespace server::client

@@ -7,7 +7,7 @@
 
 namespace server::client {
 
-// A path in a sandbox that does not begin with a slash begins in /workspace.
+// The working directory of a new sandbox begins in /workspace, unless it begins with a slash.
 std::string absolute(std::string path);
 
 void define_cp(CLI::App& command, RawSandboxArguments& raw);

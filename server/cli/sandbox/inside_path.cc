@@ -17,7 +17,12 @@ jail::Result<std::string> working_directory_of(ServerClient& client, const std::
 
 jail::Result<std::string> directory_inside(ServerClient& client, const std::string& id,
                                            const std::string& path) {
-  if (path.empty() || path.starts_with('/')) return path;
+  return path.empty() ? path : path_inside(client, id, path);
+}
+
+jail::Result<std::string> path_inside(ServerClient& client, const std::string& id,
+                                      const std::string& path) {
+  if (path.starts_with('/')) return path;
   auto directory = working_directory_of(client, id);
   if (!directory) return directory;
   std::string_view below = path;

@@ -31,6 +31,7 @@ constexpr std::size_t name_bytes = 64;
 std::vector<std::string> lists_of(Kind kind) {
   if (kind == Kind::jobs) return {"/jobs?limit=50"};
   if (kind == Kind::templates) return {"/v1/templates"};
+  if (kind == Kind::volumes) return {"/v1/volumes?limit=200"};
   return {"/v1/sandboxes?limit=200&state=running", "/v1/sandboxes?limit=200&state=paused"};
 }
 
@@ -62,6 +63,7 @@ std::optional<KnownNamesOptions> known_names_of(const std::vector<std::string>& 
   if (args.back() == "sandboxes") return KnownNamesOptions{.kind = Kind::sandboxes};
   if (args.back() == "jobs") return KnownNamesOptions{.kind = Kind::jobs};
   if (args.back() == "templates") return KnownNamesOptions{.kind = Kind::templates};
+  if (args.back() == "volumes") return KnownNamesOptions{.kind = Kind::volumes};
   return std::nullopt;
 }
 
@@ -84,6 +86,8 @@ std::vector<std::string> names_in(const json::Value& answer, KnownNamesOptions o
       return names_of("sandboxes", {"name", "id"});
     case Kind::templates:
       return names_of("templates", {"name"});
+    case Kind::volumes:
+      return names_of("volumes", {"name"});
     case Kind::jobs:
       break;
   }

@@ -20,6 +20,7 @@
 #include "server/cli/sandbox/inside_path.h"
 #include "server/cli/sandbox/json_text.h"
 #include "server/cli/sandbox/raw_terminal.h"
+#include "server/cli/sandbox/refused_process.h"
 
 namespace server::client {
 namespace {
@@ -170,6 +171,7 @@ int exec(ServerClient& client, ExecOptions options) {
   OutputPipes pipes(client.signals());
   KeptOutput output;
   KeptOutput errors;
+  Tail error_tail;
   AttachedOptions attached;
   attached.id = options.id;
   attached.encoding = is_json ? Encoding::utf8 : Encoding::base64;
@@ -178,6 +180,7 @@ int exec(ServerClient& client, ExecOptions options) {
   attached.passes_signal = true;
   attached.first_input = std::move(first_input).value_or("");
   attached.listener.on_output = [&](Stream stream, std::string_view bytes) {
+    if (!is_json && stream == Stream::standard_error) error_tail.add(bytes);
     if (!is_json) return pipes(stream, bytes);
     (stream == Stream::standard_output ? output : errors).add(bytes);
     return true;
@@ -185,8 +188,15 @@ int exec(ServerClient& client, ExecOptions options) {
   AttachedProcess process(client, std::move(attached));
   const auto ended = process.run();
   if (!ended) return fail_attached(client, process, options.command, ended.error(), pipes.error());
-  return is_json && ended->as_object() != nullptr ? print_whole(client, *ended, output, errors)
-                                                  : report(client.signals(), *ended);
+  if (is_json && ended->as_object() != nullptr) return print_whole(client, *ended, output, errors);
+  const int exit_code = report(client.signals(), *ended);
+  if (exit_code == 0 || client.signals().first() != 0) return exit_code;
+  const bool has_large_file = exit_code == exit_signal_base + SIGXFSZ;
+  if (has_large_file) error_tail.add("File too large");
+  if (has_large_file || fate_of(*ended).empty()) {
+    tell_refused(client, options.id, error_tail.text());
+  }
+  return exit_code;
 }
 
 int shell(ServerClient& client, const ShellOptions& options, const std::string& terminal_name) {

@@ -140,6 +140,9 @@ void define_create(CLI::App& command, RawSandboxArguments& raw) {
 }
 
 Parsed parsed_create(const CLI::App& command, const RawSandboxArguments& raw) {
+  if (command.count("--name") > 0 && raw.name.empty()) {
+    return mistake(command, "--name: expected a name, which an empty one is not");
+  }
   CreateOptions options;
   options.name = raw.name;
   options.template_name = raw.template_name;
@@ -356,7 +359,9 @@ Parsed parsed_change(const CLI::App& command, const RawSandboxArguments& raw) {
   options.timeout_seconds = given(command, "--timeout", raw.lifetime);
   options.idle_seconds = given(command, "--idle", raw.idle);
   if (!options.allow && !options.timeout_seconds && !options.idle_seconds) {
-    return mistake(command, "expected what to change: --allow, --no-network, --timeout or --idle");
+    return mistake(
+        command,
+        "expected what to change: --allow, with it --secret, --no-network, --timeout or --idle");
   }
   options.format = format_of(raw);
   return options;

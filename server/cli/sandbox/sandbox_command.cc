@@ -11,10 +11,12 @@
 #include "server/api/query.h"
 #include "server/cli/exit_codes.h"
 #include "server/cli/sandbox/create_request.h"
+#include "server/cli/sandbox/field_words.h"
 #include "server/cli/sandbox/followed_events.h"
 #include "server/cli/sandbox/json_text.h"
 #include "server/cli/sandbox/run_process.h"
 #include "server/cli/sandbox/sandbox_files.h"
+#include "server/cli/sandbox/sandbox_names.h"
 #include "server/cli/sandbox/sandbox_text.h"
 #include "server/cli/sandbox/server_client.h"
 #include "server/cli/sandbox/show_answer.h"
@@ -42,8 +44,14 @@ int create(ServerClient& client, const CreateOptions& options,
            const runtime::Environment& environment) {
   const auto secrets = read_secrets(options.secrets, environment);
   if (!secrets) return server::fail(exit_usage, "--secret: " + secrets.error().message());
-  const auto answer = client.ask(
+  auto answer = client.ask(
       {.method = "POST", .path = "/v1/sandboxes", .body = request_of(options, *secrets)});
+  if (!answer && !options.volumes.empty()) {
+    jail::Error error = answer.error();
+    error.doing = refusal_in_options(std::move(error.doing), options.volumes);
+    error.doing = with_sandbox_name(client, std::move(error.doing));
+    answer = std::move(error);
+  }
   return show(client, answer, options.format,
               [](const json::Value& sandbox) { return shown(sandbox, "id") + "\n"; });
 }

@@ -91,11 +91,9 @@ Copied copy_in(ServerClient& client, const CopyOptions& options) {
 
 int copy(ServerClient& client, CopyOptions options) {
   const bool is_inward = options.direction == CopyOptions::Direction::into_sandbox;
-  if (options.inside.empty()) {
-    auto directory = working_directory_of(client, options.id);
-    if (!directory) return fail(directory.error(), client.signals(), exit_refused);
-    options.inside = std::move(*directory);
-  }
+  auto inside = path_inside(client, options.id, options.inside);
+  if (!inside) return fail(inside.error(), client.signals(), exit_refused);
+  options.inside = std::move(*inside);
   const auto copied = is_inward ? copy_in(client, options) : copy_out(client, options);
   if (copied) return *copied == 0 ? 0 : exit_refused;
   if (copied.error().sys_errno == EPIPE) return fail_to_write(client.signals(), EPIPE);
@@ -106,13 +104,9 @@ int copy(ServerClient& client, CopyOptions options) {
 }
 
 int list_files(ServerClient& client, const ListFilesOptions& options) {
-  std::string path = options.path;
-  if (path.empty()) {
-    auto directory = working_directory_of(client, options.id);
-    if (!directory) return fail(directory.error(), client.signals(), exit_refused);
-    path = std::move(*directory);
-  }
-  const auto answer = client.get(file_path(options.id, path) + "?list=true");
+  const auto path = path_inside(client, options.id, options.path);
+  if (!path) return fail(path.error(), client.signals(), exit_refused);
+  const auto answer = client.get(file_path(options.id, *path) + "?list=true");
   if (!answer) return fail(answer.error(), client.signals(), exit_refused);
   if (options.format == Format::json) return print_json(client, *answer);
   const auto value = json::parse(*answer, "answer");
@@ -127,9 +121,11 @@ int list_files(ServerClient& client, const ListFilesOptions& options) {
 }
 
 int remove_file(ServerClient& client, const RemoveFileOptions& options) {
+  const auto path = path_inside(client, options.id, options.path);
+  if (!path) return fail(path.error(), client.signals(), exit_refused);
   const auto answer = client.ask(
       {.method = "DELETE",
-       .path = file_path(options.id, options.path) + (options.recursive ? "?recursive=true" : "")});
+       .path = file_path(options.id, *path) + (options.recursive ? "?recursive=true" : "")});
   if (answer) return 0;
   return fail(answer.error(), client.signals(), exit_refused);
 }
@@ -137,8 +133,10 @@ int remove_file(ServerClient& client, const RemoveFileOptions& options) {
 int show_file_url(ServerClient& client, const FileUrlOptions& options) {
   if (!json::is_utf8(options.path)) return server::fail(exit_usage, "PATH: expected UTF-8");
   if (const int none = fail_without_address(client)) return none;
+  const auto path = path_inside(client, options.id, options.path);
+  if (!path) return refused(client, path.error());
   json::Writer writer;
-  writer.begin_object().key("path").string(options.path);
+  writer.begin_object().key("path").string(*path);
   writer.key("operation").string(options.writes ? "write" : "read");
   if (options.expires_seconds) {
     writer.key("expires_in_seconds").integer(*options.expires_seconds);

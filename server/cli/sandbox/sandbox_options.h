@@ -74,7 +74,7 @@ struct CopyOptions {
     out_of_sandbox
   } direction = Direction::into_sandbox;
   std::string id;
-  std::string inside;   // an absolute path; empty: the sandbox's working directory
+  std::string inside;   // from the sandbox's working directory on, unless it is absolute
   std::string outside;  // "-": standard input or output
   bool recursive = false;
 };

@@ -5,6 +5,7 @@
 #include "server/api/query.h"
 #include "server/cli/exit_codes.h"
 #include "server/cli/sandbox/followed_events.h"
+#include "server/cli/sandbox/inside_path.h"
 #include "server/cli/sandbox/json_text.h"
 #include "server/cli/sandbox/sandbox_text.h"
 
@@ -12,7 +13,9 @@ namespace server::client {
 
 int watch_files(ServerClient& client, const WatchOptions& options) {
   std::string query = options.recursive ? "?recursive=true" : "?recursive=false";
-  if (!options.path.empty()) query += "&path=" + percent_encoded(options.path);
+  const auto path = directory_inside(client, options.id, options.path);
+  if (!path) return refused(client, path.error());
+  if (!path->empty()) query += "&path=" + percent_encoded(*path);
   return follow(client, sandbox_path(options.id) + "/watch" + query,
                 [&](const FollowedEvent& event) {
                   if (event.type == "end") tell_end(event.data);

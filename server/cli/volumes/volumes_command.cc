@@ -1,6 +1,7 @@
 #include "server/cli/volumes/volumes_command.h"
 
 #include <algorithm>
+#include <map>
 #include <string>
 #include <utility>
 #include <variant>
@@ -10,6 +11,8 @@
 #include "server/api/query.h"
 #include "server/cli/exec_files.h"
 #include "server/cli/exit_codes.h"
+#include "server/cli/sandbox/field_words.h"
+#include "server/cli/sandbox/sandbox_names.h"
 #include "server/cli/sandbox/server_client.h"
 #include "server/cli/sandbox/show_answer.h"
 
@@ -26,20 +29,24 @@ std::string used_text(const json::Value& volume) {
   return size_text(static_cast<std::uint64_t>(std::max<std::int64_t>(*bytes->as_integer(), 0)));
 }
 
-// "ID:PATH", and "ro" where it is read alone, of each sandbox.
-std::string sandboxes_of(const json::Value& volume) {
+using Names = std::map<std::string, std::string>;
+
+// "NAME:PATH", and "ro" where it is read alone, of each sandbox; one that has no name has its id.
+std::string sandboxes_of(const json::Value& volume, const Names& names) {
   std::string text;
   const json::Array* const sandboxes = array_in(volume, "sandboxes");
   if (sandboxes == nullptr || sandboxes->empty()) return "-";
   for (const json::Value& sandbox : *sandboxes) {
     if (!text.empty()) text += ", ";
-    text += shown(sandbox, "id") + ":" + shown(sandbox, "path");
+    const std::string id = shown(sandbox, "id");
+    const auto name = names.find(id);
+    text += (name == names.end() ? id : name->second) + ":" + shown(sandbox, "path");
     if (shown(sandbox, "read_only") == "true") text += ":ro";
   }
   return text;
 }
 
-std::string volumes_text(const json::Array& volumes, std::size_t width) {
+std::string volumes_text(const json::Array& volumes, const Names& names, std::size_t width) {
   const std::vector<Column> columns = {{.title = "NAME"},
                                        {.title = "SIZE"},
                                        {.title = "USED"},
@@ -48,12 +55,12 @@ std::string volumes_text(const json::Array& volumes, std::size_t width) {
   std::vector<std::vector<std::string>> rows;
   for (const json::Value& volume : volumes) {
     rows.push_back({shown(volume, "name"), shown(volume, "size_mb") + " MB", used_text(volume),
-                    shown_time(volume, "created_at"), sandboxes_of(volume)});
+                    shown_time(volume, "created_at"), sandboxes_of(volume, names)});
   }
   return table(columns, rows, width);
 }
 
-std::string volume_text(const json::Value& volume) {
+std::string volume_text(const json::Value& volume, const Names& names) {
   std::string text;
   const auto add = [&](std::string_view name, const std::string& value) {
     text += std::string(name) + ": " + value + "\n";
@@ -64,8 +71,23 @@ std::string volume_text(const json::Value& volume) {
   add("size", shown(volume, "size_mb") + " MB");
   add("used", used_text(volume));
   add("files", shown(volume, "files"));
-  add("sandboxes", sandboxes_of(volume));
+  add("sandboxes", sandboxes_of(volume, names));
   return text;
+}
+
+// The answer, or what the server said to `name` in the words of the command line.
+jail::Result<std::string> in_words(ServerClient& client, jail::Result<std::string> answer,
+                                   const std::string& name) {
+  if (answer) return answer;
+  jail::Error error = answer.error();
+  error.doing = refusal_of_a_volume(std::move(error.doing), name);
+  error.doing = with_sandbox_name(client, std::move(error.doing));
+  return error;
+}
+
+bool has_sandboxes(const json::Value& volume) {
+  const json::Array* const sandboxes = array_in(volume, "sandboxes");
+  return sandboxes != nullptr && !sandboxes->empty();
 }
 
 struct DispatchVolumes {
@@ -79,21 +101,31 @@ struct DispatchVolumes {
     writer.end_object();
     const auto answer =
         client.ask({.method = "POST", .path = "/v1/volumes", .body = std::move(writer).take()});
-    return show(client, answer, options.format,
+    return show(client, in_words(client, answer, options.copy_of), options.format,
                 [](const json::Value& volume) { return shown(volume, "id") + "\n"; });
   }
   int operator()(const ListVolumesOptions& options) const {
-    return show_pages(client, "/v1/volumes?limit=200", "volumes", options.format, volumes_text);
+    const auto text = [&](const json::Array& volumes, std::size_t width) {
+      const bool have_sandboxes = std::ranges::any_of(volumes, has_sandboxes);
+      return volumes_text(volumes, have_sandboxes ? sandbox_names(client) : Names(), width);
+    };
+    return show_pages(client, "/v1/volumes?limit=200", "volumes", options.format, text);
   }
   int operator()(const GetVolumeOptions& options) const {
-    return show(client, client.get(volume_path(options.id)), options.format, volume_text);
+    const auto answer = client.get(volume_path(options.id));
+    return show(client, in_words(client, answer, options.id), options.format,
+                [&](const json::Value& volume) {
+                  return volume_text(volume,
+                                     has_sandboxes(volume) ? sandbox_names(client) : Names());
+                });
   }
   // One that cannot be deleted does not keep the others from it.
   int operator()(const DeleteVolumesOptions& options) const {
     int exit_code = 0;
     for (const std::string& id : options.ids) {
-      const auto answer = client.ask({.method = "DELETE", .path = volume_path(id)});
-      if (answer) continue;
+      const auto asked = client.ask({.method = "DELETE", .path = volume_path(id)});
+      if (asked) continue;
+      const auto answer = in_words(client, asked, id);
       exit_code = refused(client, answer.error());
       if (exit_code != exit_refused) break;
     }

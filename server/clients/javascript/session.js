@@ -104,8 +104,21 @@ function streamOf(next, cancel) {
   }, { highWaterMark: 0 });
 }
 
+const CLIENT_OPTIONS = ["url", "key", "answerSeconds", "fetch"];
+
+/** The options of a client. What is none of them is refused: a client that left it out would talk to another server than is meant. */
+function checkedOptions(options) {
+  const taken = "expected an object such as { url, key, answerSeconds, fetch }";
+  if (options === null || typeof options !== "object") throw new TypeError(`the options of Client: ${taken}, not ${JSON.stringify(options)}`);
+  const unknown = Object.keys(options).find((name) => !CLIENT_OPTIONS.includes(name));
+  if (unknown !== undefined) throw new TypeError(`${unknown} is no option of Client: ${taken}`);
+  if (typeof (options.url ?? "") !== "string") throw new TypeError("the option url of Client: expected a string");
+  return options;
+}
+
 export class Session {
-  constructor({ url, key, answerSeconds = 60, fetch } = {}) {
+  constructor(options = {}) {
+    const { url, key, answerSeconds = 60, fetch } = checkedOptions(options);
     const environment = globalThis.process?.env ?? {};
     this.url = (url ?? (environment.AGENT_SANDBOX_URL || globalThis.location?.origin || DEFAULT_URL)).replace(/\/+$/, "");
     const key_ = key ?? environment.AGENT_SANDBOX_KEY;

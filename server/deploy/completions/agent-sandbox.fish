@@ -13,7 +13,7 @@ function __agent_sandbox_names_none_after
     set -l before ''
     set -l wanted $argv
     for word in $words[2..-1]
-        if contains -- $before --env --workdir --timeout --idle --tail --signal --expires --allow --secret --volume --limit --status
+        if contains -- $before --env --workdir --timeout --idle --tail --signal --expires --allow --secret --volume --size --limit --status
             set before ''
         else if string match -q -- '-*' $word
             set before $word
@@ -212,7 +212,7 @@ complete -c agent-sandbox -n $seen -l allow -x -d 'Let it reach HOST:PORT'
 complete -c agent-sandbox -n $seen -l secret -x -d 'A header that only the server adds'
 
 set -l seen '__fish_seen_subcommand_from sandbox; and __fish_seen_subcommand_from create'
-complete -c agent-sandbox -n $seen -l volume -x -d 'Let it have a volume, NAME:PATH'
+complete -c agent-sandbox -n $seen -l volume -xa '(__agent_sandbox_known volumes | string replace -r \'$\' :)' -d 'Let it have a volume, NAME:PATH'
 
 set -l seen '__fish_seen_subcommand_from sandbox; and __fish_seen_subcommand_from change'
 complete -c agent-sandbox -n $seen -l no-network -d 'Let it reach nothing'
@@ -252,6 +252,10 @@ for action in get exec shell ls rm url watch ps logs kill port token events metr
 end
 complete -c agent-sandbox -n '__fish_seen_subcommand_from sandbox; and __fish_seen_subcommand_from pause resume delete' -a '(__agent_sandbox_known sandboxes)'
 complete -c agent-sandbox -n '__fish_seen_subcommand_from sandbox; and __fish_seen_subcommand_from cp' -a '(__agent_sandbox_known sandboxes | string replace -r \'$\' :)'
+for action in get copy
+    complete -c agent-sandbox -n "__agent_sandbox_names_none_after volume $action" -a '(__agent_sandbox_known volumes)'
+end
+complete -c agent-sandbox -n '__fish_seen_subcommand_from volume; and __fish_seen_subcommand_from delete' -a '(__agent_sandbox_known volumes)'
 complete -c agent-sandbox -n '__agent_sandbox_names_none_after jobs show' -a '(__agent_sandbox_known jobs)'
 complete -c agent-sandbox -n '__fish_seen_subcommand_from jobs; and __fish_seen_subcommand_from cancel' -a '(__agent_sandbox_known jobs)'
 complete -c agent-sandbox -n '__agent_sandbox_names_none_after logs' -a '(__agent_sandbox_known jobs; __agent_sandbox_known sandboxes)'

@@ -32,8 +32,37 @@ TEST(FieldWords, ARefusalNamesTheOptionInPlaceOfTheField) {
        "on"},
       {"/workspace/timeout_seconds: there is no such file or directory",
        "/workspace/timeout_seconds: there is no such file or directory"},
+      {"box ended: volume v had too much; a copy of it can be larger (copy_of)",
+       "box ended: volume v had too much; `agent-sandbox volume copy --size` makes a larger one"},
       {"", ""}};
   for (const auto& [detail, text] : cases) EXPECT_EQ(refusal_in_options(detail), text);
+}
+
+TEST(FieldWords, AVolumeIsNamedAsItWasGiven) {
+  const std::vector<runtime::VolumeMount> volumes = {
+      {.volume = "models", .path = "/m", .is_read_only = false},
+      {.volume = "nosuch", .path = "/x", .is_read_only = true}};
+  EXPECT_EQ(refusal_in_options("volumes: [1]: volume: no such volume", volumes),
+            "--volume nosuch:/x:ro: no such volume");
+  EXPECT_EQ(refusal_in_options("volumes: [0]: path: /m is taken", volumes),
+            "--volume models:/m: /m is taken");
+  for (const char* other : {"volumes: [2]: volume: no such volume", "volumes: [x]: no", "no", ""}) {
+    EXPECT_EQ(refusal_in_options(other, volumes), other);
+  }
+}
+
+TEST(FieldWords, ARefusalOfAVolumeSaysWhichOne) {
+  const auto text = [](const char* detail) {
+    return refusal_of_a_volume(refusal_in_options(detail), "models");
+  };
+  EXPECT_EQ(text("no such volume"), "no such volume: models");
+  EXPECT_EQ(text("copy_of: no such volume"), "no such volume: models");
+  EXPECT_EQ(text("copy_of: sandbox x writes to volume models"),
+            "sandbox x writes to volume models");
+  EXPECT_EQ(text("name: models is the name of another volume"),
+            "NAME: models is the name of another volume");
+  EXPECT_EQ(text("size_mb: the files of volume models take more"),
+            "--size: the files of volume models take more");
 }
 
 TEST(FieldWords, ARemedyNamesTheOption) {

@@ -21,6 +21,11 @@ TEST(KnownNames, ASandboxHasItsNameAndItsId) {
               ElementsAre("box", "abc", "def"));
 }
 
+TEST(KnownNames, AVolumeHasItsName) {
+  EXPECT_THAT(names_of(Kind::volumes, R"({"volumes":[{"id":"abc","name":"data"}]})"),
+              ElementsAre("data"));
+}
+
 TEST(KnownNames, WhatIsNoNameIsLeftOut) {
   const std::string odd =
       R"x({"templates":[{"name":"-rf"},{"name":"$(id)"},{"name":"a b"},{"name":"a\u001b[31m"},)x"

@@ -66,6 +66,16 @@ TEST(Routes, TheLastParameterMayTakeAllThatIsLeft) {
   EXPECT_EQ(rest_of("/s/1/other/a"), std::nullopt);
 }
 
+TEST(Routes, ParametersAreDecodedAndWhatIsLeftIsNot) {
+  RouteTable routes;
+  routes.add({"GET", "/s/{id}/files/{path...}", Access::key(Scope::read), Cost::record, nothing()});
+  const auto found = routes.find("GET", "/s/box%3A%2Fa%20b/files/a%20b");
+  ASSERT_TRUE(found);
+  EXPECT_EQ(parameter_in(found->parameters, "id"), "box:/a b");
+  EXPECT_EQ(parameter_in(found->parameters, "path"), "a%20b");
+  EXPECT_EQ(parameter_in(routes.find("GET", "/s/a%2/files/")->parameters, "id"), "a%2");
+}
+
 TEST(Routes, PatternsHaveParameters) {
   const RouteTable routes = table();
   const auto one = routes.find("DELETE", "/api/v1/a/an-id");

@@ -208,20 +208,18 @@ TEST(SandboxArguments, ASandboxMayBeCalledAsASubcommandIs) {
   EXPECT_THAT(parsed_as<DeleteOptions>({"delete", "exec", "get"}).ids, ElementsAre("exec", "get"));
 }
 
-TEST(SandboxArguments, ARelativePathBeginsInTheWorkspace) {
-  EXPECT_EQ(parsed_as<CopyOptions>({"cp", "a", "box:b/c"}).inside, "/workspace/b/c");
-  EXPECT_EQ(parsed_as<CopyOptions>({"cp", "box:./b", "-"}).inside, "/workspace/b");
-  EXPECT_EQ(parsed_as<CopyOptions>({"cp", "-r", "box:.", "x"}).inside, "/workspace");
+TEST(SandboxArguments, ARelativePathStaysForWhoKnowsWhereProcessesStart) {
+  EXPECT_EQ(parsed_as<CopyOptions>({"cp", "a", "box:b/c"}).inside, "b/c");
+  EXPECT_EQ(parsed_as<CopyOptions>({"cp", "box:./b", "-"}).inside, "./b");
   EXPECT_EQ(parsed_as<CopyOptions>({"cp", "a", "box:"}).inside, "");
   EXPECT_EQ(parsed_as<CreateOptions>({"create", "--workdir", "app"}).working_directory,
             "/workspace/app");
   EXPECT_EQ(parsed_as<CopyOptions>({"cp", "box:/tmp/b", "-"}).inside, "/tmp/b");
-  EXPECT_EQ(parsed_as<ListFilesOptions>({"ls", "box", "src"}).path, "/workspace/src");
+  EXPECT_EQ(parsed_as<ListFilesOptions>({"ls", "box", "src"}).path, "src");
   EXPECT_EQ(parsed_as<ListFilesOptions>({"ls", "box"}).path, "");
-  EXPECT_EQ(parsed_as<RemoveFileOptions>({"rm", "box", "a"}).path, "/workspace/a");
-  EXPECT_EQ(parsed_as<FileUrlOptions>({"url", "box", "src/main.py"}).path,
-            "/workspace/src/main.py");
-  EXPECT_EQ(parsed_as<WatchOptions>({"watch", "box", "a"}).path, "/workspace/a");
+  EXPECT_EQ(parsed_as<RemoveFileOptions>({"rm", "box", "a"}).path, "a");
+  EXPECT_EQ(parsed_as<FileUrlOptions>({"url", "box", "src/main.py"}).path, "src/main.py");
+  EXPECT_EQ(parsed_as<WatchOptions>({"watch", "box", "a"}).path, "a");
 }
 
 TEST(SandboxArguments, SignalsByNameAndNumber) {

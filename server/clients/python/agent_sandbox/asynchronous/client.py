@@ -24,7 +24,8 @@ _LONGEST_TASK_SECONDS = 3600.0
 
 
 class AsyncClient:
-    """One server. It is closed by `close()`, or by the end of the `with` that entered it.
+    """One server. `close()`, or the end of the `with` that entered it, ends its idle connections; a request after that
+    opens a new one.
 
     `url` is http://HOST:PORT, https:// or unix:/PATH, by default that of AGENT_SANDBOX_URL, else http://127.0.0.1:8000; `key` by
     default that of AGENT_SANDBOX_KEY. `connect_seconds` bounds how long a connection may take, `answer_seconds` how long the server
