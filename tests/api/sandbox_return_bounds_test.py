@@ -52,14 +52,14 @@ class Room(BoundsTest):
         self.start()
         made, grows = self.make_with_a_file(), self.make_with_a_file()
         self.end("stop")
-        reserve = str(self.free_mb() - 1000)
+        reserve = str(self.free_mb() - 500)
         self.start(SANDBOX_DISK_RESERVE_MB=reserve)
         self.is_back(made)
         for sandbox in (made, grows):
             self.assertTrue(host_view.wait_until(lambda: self.used(self.again(sandbox)) > 0, 20))
         self.assertEqual(201, self.again(grows).put("/workspace/more", bytes(5 << 20)).status)
         with open(self.place / "others", "wb") as file:
-            os.posix_fallocate(file.fileno(), 0, 3000 << 20)
+            os.posix_fallocate(file.fileno(), 0, 1000 << 20)
         for sandbox in (made, grows):
             self.assertTrue(host_view.wait_until(lambda: self.again(sandbox).now()["state"] == "ended", 20))
             self.assertEqual("disk_full", self.again(sandbox).now()["outcome"]["code"])
