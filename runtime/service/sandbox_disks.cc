@@ -225,7 +225,9 @@ void SandboxDisks::end_one(const DiskStore::Room& room, bool lacks_files) {
   if (known.empty()) return;
   const auto rank = [lacks_files](const Known& one) {
     const DiskUse use = one.disk->use();
-    return std::tuple(one.disk->is_in_doubt(), use.in_flight, lacks_files ? use.files : use.bytes);
+    // The end of one that is as it came back would free nothing.
+    return std::tuple(one.disk->is_in_doubt(), use.in_flight, !one.disk->is_as_it_came_back(),
+                      lacks_files ? use.files : use.bytes);
   };
   const auto largest = std::max_element(
       known.begin(), known.end(),
