@@ -58,6 +58,15 @@ Complaint read_word(const Field& field, const json::Value& value, const RequestR
   return std::nullopt;
 }
 
+// The same; what is no such word is answered with a hint as well.
+template <auto member, auto meaning, auto hint, class Request>
+Complaint read_word_with_hint(const Field& field, const json::Value& value,
+                              const RequestRules& rules, Request& request) {
+  Complaint complaint = read_word<member, meaning>(field, value, rules, request);
+  if (complaint) *complaint += hint(rules);
+  return complaint;
+}
+
 template <class Member>
 struct NumberIn {
   using Type = Member;

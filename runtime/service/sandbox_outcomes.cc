@@ -40,7 +40,7 @@ std::string moment_text(Sandbox::Time time) {
   return text + " UTC";
 }
 
-// Of a disk that is nearly empty nobody believes that it is full: what is missing there is the room
+// Nobody believes of a disk that is nearly empty that it is full: what is missing there is the room
 // for one large file.
 std::string full_text(const std::string& disk, const Refusal& refusal) {
   constexpr double full = 0.9;

@@ -43,17 +43,10 @@ Words disk_words(const RequestRules& rules) {
   return {"memory", "directory"};
 }
 
-bool is_directory(const std::string& word) { return word == "directory"; }
-
-Complaint read_disk_kind(const Field& field, const json::Value& value, const RequestRules& rules,
-                         SandboxRequest& request) {
-  const std::string* const word = value.as_string();
-  if (word != nullptr && is_directory(*word) && rules.max_directory_mb == 0) {
-    return "expected memory: this server has no directory for disks of sandboxes unless its "
-           "operator sets SANDBOX_DISK_PATH";
-  }
-  return read_word<&SandboxRequest::is_on_disk, is_directory>(field, value, rules, request);
+std::string_view hint_at_disks(const RequestRules& rules) {
+  return rules.max_directory_mb > 0 ? "" : "; SANDBOX_DISK_PATH of its operator adds directory";
 }
+bool is_directory(const std::string& word) { return word == "directory"; }
 
 Words timeout_words(const RequestRules&) { return {"delete", "pause"}; }
 
@@ -234,7 +227,7 @@ constexpr RequestField<SandboxRequest> sandbox_rows[] = {
           "What /workspace is: memory, or a directory on the host's disk, where the operator has "
           "set one aside (SANDBOX_DISK_PATH). A sandbox whose directory takes more than disk_mb, "
           "or has more than 65536 files, ends (disk_full). It is removed with the sandbox."},
-     read_disk_kind},
+     read_word_with_hint<&SandboxRequest::is_on_disk, is_directory, hint_at_disks>},
     {lifetime_field, read_lifetime<&SandboxRequest::timeout>},
     {idle_field, read_idle<&SandboxRequest::idle>},
     {{.name = "on_timeout",

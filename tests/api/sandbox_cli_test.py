@@ -109,7 +109,7 @@ class Life(Command):
         self.assertIn("--name: the server expects", self.one_line("create", "--name", "No!"))
         self.assertIn("--memory: the server expects an integer 32 .. ", self.one_line("create", "--memory", "4g"))
         self.assertIn("--allow: this server gives programs no network", self.one_line("create", "--allow", "example.org:443"))
-        self.assertIn("--workdir: the server expects an absolute path", self.one_line("exec", "--workdir", "src", "taken", "--", "true", status=125))
+        self.assertIn("--workdir: /workspace/src is no directory of the sandbox", self.one_line("exec", "--workdir", "src", "taken", "--", "true", status=125))
         self.assertIn("the time: the server expects", self.one_line("renew", "taken", "86401"))
         self.exec("taken", "mkdir", "-p", "src/a")
         self.assertIn("-r removes it with what is in it", self.one_line("rm", "taken", "src"))
@@ -221,8 +221,8 @@ class Exec(Command):
         self.assertNotIn("nowhere", self.good("list"))
 
     def test_a_disk_that_the_server_does_not_have(self):
-        self.assertIn("agent-sandbox: --disk-kind: the server expects memory: ", self.one_line("create", "--disk-kind", "directory"))
-        self.assertIn("SANDBOX_DISK_PATH", self.one_line("create", "--disk-kind", "directory"))
+        self.assertEqual("agent-sandbox: --disk-kind: the server expects one of memory; SANDBOX_DISK_PATH of its operator adds directory\n",
+                         self.one_line("create", "--disk-kind", "directory"))
 
     def test_what_a_command_was_refused_is_told(self):
         sandbox = self.make("--processes", "16", "--disk", "2")

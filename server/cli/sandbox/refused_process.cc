@@ -12,7 +12,7 @@ namespace {
 
 namespace json = runtime::json;
 
-constexpr std::size_t max_tail_bytes = 4096;
+constexpr std::size_t tail_bytes = 4096;
 
 struct RefusedLimit {
   std::string_view words;
@@ -38,8 +38,8 @@ constexpr RefusedLimit refused_limits[] = {
 }  // namespace
 
 void Tail::add(std::string_view bytes) {
-  text_ += bytes.substr(bytes.size() - std::min(bytes.size(), max_tail_bytes));
-  if (text_.size() > max_tail_bytes) text_.erase(0, text_.size() - max_tail_bytes);
+  text_ += bytes.substr(bytes.size() - std::min(bytes.size(), tail_bytes));
+  if (text_.size() > tail_bytes) text_.erase(0, text_.size() - tail_bytes);
 }
 
 void tell_refused(ServerClient& client, const std::string& id, std::string_view error_tail) {
