@@ -133,6 +133,12 @@ TEST_F(SandboxDisksTest, ItsOwnersWritesAreWithinItsRoom) {
   EXPECT_FALSE(other->take((1u << 19) + 1));
   count(0);
   EXPECT_FALSE(other->take((1u << 19) + 1)) << "no count sees a file that has no name yet";
+  {
+    const auto refused = SandboxDisk::reserve(disk);
+    EXPECT_TRUE(refused->take(1u << 19));
+  }
+  EXPECT_EQ(disk->use().bytes, 1u << 19) << "a file that got no name gives its room back";
+  one->note_name();
   one.reset();
   EXPECT_FALSE(other->take((1u << 19) + 1)) << "it was complete after that count";
   EXPECT_EQ(disk->use().bytes, 1u << 19);
