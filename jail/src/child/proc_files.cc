@@ -269,6 +269,13 @@ bool read_mappings(int proc, const char* process, std::uint64_t most, const Budg
   return is_in_time;
 }
 
+bool may_read_mappings(int proc, const char* process) {
+  const long fd = open_to_read(proc, joined({process, "/maps"}).text);
+  if (fd < 0) return false;
+  raw::call(SYS_close, fd);
+  return true;
+}
+
 bool count_mappings(int proc, const char* process, std::uint64_t most, const Budget& budget,
                     std::uint64_t& out) {
   const long fd = open_to_read(proc, joined({process, "/maps"}).text);

@@ -84,6 +84,10 @@ struct Mappings {
 bool read_mappings(int proc, const char* process, std::uint64_t most, const Budget& budget,
                    Mappings& out);
 
+// Returns whether mappings may be read: not those of a process that joins another user namespace or
+// is about to execute a program, nor of one that has made itself unreadable.
+bool may_read_mappings(int proc, const char* process);
+
 // Only counts them, without reading paths, where the kernel supports that (Linux 6.11). Returns
 // false where it does not, or as above.
 bool count_mappings(int proc, const char* process, std::uint64_t most, const Budget& budget,

@@ -141,6 +141,7 @@ class Watch {
   bool is_excluded(int pid) const;
   Statuses read_statuses();
   using Counted = KnownProcesses::Counted;
+  static bool is_patient_with(KnownProcesses::Counts& counts);
   void count_descriptors_of(const Process& process, const ProcessStat& stat,
                             std::uint64_t memory_limit, KnownProcesses::Counts& counts);
   void count_mappings_of(const Process& process, const ProcessStat& stat,

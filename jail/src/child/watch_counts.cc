@@ -110,6 +110,13 @@ bool Watch::count_mappings(const Process& process, std::uint64_t& out) const {
   return is_read;
 }
 
+// Returns whether a process that cannot be read keeps the figures it has for now.
+bool Watch::is_patient_with(KnownProcesses::Counts& counts) {
+  const std::uint64_t now = now_ns();
+  if (counts.unreadable_since_ns == 0) counts.unreadable_since_ns = now;
+  return now - counts.unreadable_since_ns < patience_with_unreadable_ns;
+}
+
 // Counts what is behind the descriptors of one process.
 void Watch::count_descriptors_of(const Process& process, const ProcessStat& stat,
                                  std::uint64_t memory_limit, KnownProcesses::Counts& counts) {
@@ -118,12 +125,10 @@ void Watch::count_descriptors_of(const Process& process, const ProcessStat& stat
   if (read_text(proc_, joined({process.name().text, "/status"}).text, text)) {
     find_number(text.bytes, "FDSize:", places);
   }
-  const std::uint64_t now = now_ns();
   if (count_descriptors(process, places, !is_large(stat, memory_limit), counts)) {
     counts.unreadable_since_ns = 0;
   } else {
-    if (counts.unreadable_since_ns == 0) counts.unreadable_since_ns = now;
-    if (now - counts.unreadable_since_ns < patience_with_unreadable_ns) return;
+    if (is_patient_with(counts)) return;
     counts.descriptor_bytes = bytes_of_places(places);
   }
   counts.is_counted = true;
@@ -136,6 +141,7 @@ void Watch::count_descriptors_of(const Process& process, const ProcessStat& stat
 void Watch::count_mappings_of(const Process& process, const ProcessStat& stat,
                               std::uint64_t memory_limit, KnownProcesses::Counts& counts) {
   if (!counts.is_counted) return;
+  if (!may_read_mappings(proc_, process.name().text) && is_patient_with(counts)) return;
   const std::uint64_t before = own_cpu_ns();
   const bool is_read =
       !counts.is_dear && !is_large(stat, memory_limit) && count_mappings(process, counts.mappings);
