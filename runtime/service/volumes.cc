@@ -331,8 +331,8 @@ awaitable<Volumes::Or<Volumes::View>> Volumes::create(Caller caller, VolumeReque
 Volumes::Page Volumes::list(const Principal& principal, const VolumeQuery& query) const {
   const std::lock_guard lock(mutex_);
   Page page;
-  for (auto each = volumes_.rbegin(); each != volumes_.rend(); ++each) {
-    const Volume& volume = **each;
+  for (std::size_t left = volumes_.size(); left > 0; --left) {
+    const Volume& volume = *volumes_[left - 1];
     const auto created = static_cast<std::uint64_t>(to_microseconds(volume.row.created));
     if (query.before != 0 && created >= query.before) continue;
     if (!sees(principal, volume) || volume.row.state != State::ready || volume.is_leaving) continue;

@@ -5,6 +5,7 @@
 #include <bit>
 #include <cstddef>
 #include <map>
+#include <numeric>
 #include <span>
 #include <vector>
 
@@ -49,11 +50,8 @@ class ArgumentRules {
   // that none of the rules matches.
   Step write(Rules rules, std::size_t at, Step otherwise) {
     const std::vector<Rules> parts = parts_of(rules, at);
-    Step next = otherwise;
-    for (auto part = parts.rbegin(); part != parts.rend(); ++part) {
-      next = write_part(*part, at, next);
-    }
-    return next;
+    return std::accumulate(parts.rbegin(), parts.rend(), otherwise,
+                           [&](Step next, Rules part) { return write_part(part, at, next); });
   }
 
  private:

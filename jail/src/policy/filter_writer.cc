@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <numeric>
 
 namespace jail {
 namespace {
@@ -122,11 +123,10 @@ Step FilterWriter::choose_between(const Word& word, std::span<const Part> parts)
 }
 
 Step FilterWriter::compare_values(const Word& word, const Part& part) {
-  Step step = part.other;
-  for (auto value = part.exceptions.rbegin(); value != part.exceptions.rend(); ++value) {
-    step = compare(word, BPF_JEQ, value->first, value->next, step);
-  }
-  return step;
+  return std::accumulate(part.exceptions.rbegin(), part.exceptions.rend(), part.other,
+                         [&](Step step, const Range& value) {
+                           return compare(word, BPF_JEQ, value.first, value.next, step);
+                         });
 }
 
 FilterWriter::Place FilterWriter::append(const sock_filter& instruction) {
