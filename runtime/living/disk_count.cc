@@ -91,7 +91,7 @@ struct Line {
   Line() = default;
   Line(const Line&) = delete;
   Line& operator=(const Line&) = delete;
-  ~Line() { std::free(text); }
+  ~Line() { std::free(text); }  // NOLINT(cppcoreguidelines-no-malloc): getline(3) allocates it
 
   char* text = nullptr;
   std::size_t room = 0;
