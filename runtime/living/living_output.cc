@@ -9,8 +9,8 @@ namespace runtime {
 namespace {
 
 constexpr std::uint64_t kept_of_ended_bytes = 64u << 10;
-// Each piece takes memory of its own.
-constexpr std::size_t kept_of_ended_pieces = 1024;
+// Each piece takes memory of its own. One page shows all that are kept (OutputQuery::max_pieces).
+constexpr std::size_t kept_of_ended_pieces = 900;
 // The processes of a jail that has ended are dead, and their ends will be read soon.
 constexpr std::chrono::seconds patience_for_ends{5};
 
