@@ -90,6 +90,12 @@ std::optional<FileEntry> entry_at(int directory, const char* name, std::string p
   return entry;
 }
 
+jail::Error failed(const std::string& doing) {
+  const int error = errno;
+  const bool is_short = error == ENOSPC || error == EDQUOT || error == EMFILE || error == ENFILE;
+  return {is_short ? jail::ErrorKind::exhausted : jail::ErrorKind::kernel, doing, error, {}};
+}
+
 std::string joined(const std::string& directory, std::string_view name) {
   return directory + (directory.ends_with('/') ? "" : "/") + std::string(name);
 }

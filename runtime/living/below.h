@@ -37,6 +37,10 @@ jail::Fd open_file(int directory, const char* path);
 // has no such name.
 std::optional<FileEntry> entry_at(int directory, const char* name, std::string path);
 
+// Returns the error of a call that has just failed, by errno: exhausted where the disk or this
+// process lacks room, else kernel.
+jail::Error failed(const std::string& doing);
+
 std::string joined(const std::string& directory, std::string_view name);
 
 // Returns `path` without redundant dots and slashes. The kernel gives up on ".." while anybody on

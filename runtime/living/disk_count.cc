@@ -35,10 +35,6 @@ constexpr std::uint64_t text_bytes_of_a_unit = 256;
 
 constexpr std::uint64_t bytes_of_a_block = 512;  // of st_blocks, on every file system
 
-std::uint64_t bytes_of(const struct stat& status) {
-  return static_cast<std::uint64_t>(status.st_blocks) * bytes_of_a_block;
-}
-
 // Whoever shuts a directory could hide files in it: its owner's right to read and enter it is
 // restored. The Fd is not valid where the name leads to no directory any more, and where it leads
 // to one that cannot be read, with EACCES.
@@ -102,6 +98,10 @@ struct CloseFile {
 };
 
 }  // namespace
+
+std::uint64_t DiskCount::bytes_of(const struct stat& status) {
+  return static_cast<std::uint64_t>(status.st_blocks) * bytes_of_a_block;
+}
 
 std::optional<std::uint64_t> DiskCount::mount_of(int file) {
   struct statx status {};

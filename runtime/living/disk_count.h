@@ -14,6 +14,8 @@
 
 #include "jail/fd.h"
 
+struct stat;
+
 namespace runtime {
 
 struct DiskUse {
@@ -61,6 +63,8 @@ class DiskCount {
 
   // The number of the mount that an open file is on; nullopt where the kernel does not tell.
   static std::optional<std::uint64_t> mount_of(int file);
+  // The bytes that the blocks of a file take on its disk.
+  static std::uint64_t bytes_of(const struct stat& status);
 
   // Looks at no more than some `max_files` files, and ends early where there are more than these or
   // than `max_bytes`, or where the budget is spent. `init` is a pidfd of the sandbox's first

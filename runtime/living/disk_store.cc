@@ -19,6 +19,7 @@
 namespace runtime {
 namespace {
 
+using below::failed;
 using jail::Error;
 using jail::ErrorKind;
 using jail::Fd;
@@ -34,12 +35,6 @@ constexpr char volumes_name[] = "volumes";
 constexpr char deadline_name[] = "kept-until";
 constexpr int max_new_names = 16;
 constexpr std::size_t names_to_make_room = 256;
-
-Error failed(const std::string& doing) {
-  const int error = errno;
-  const bool is_short = error == ENOSPC || error == EDQUOT || error == EMFILE || error == ENFILE;
-  return {is_short ? ErrorKind::exhausted : ErrorKind::kernel, doing, error, {}};
-}
 
 std::string random_name(std::string_view prefix) {
   std::array<unsigned char, 16> bytes{};

@@ -17,6 +17,7 @@
 namespace runtime {
 namespace {
 
+using below::failed;
 using jail::Error;
 using jail::ErrorKind;
 using jail::Fd;
@@ -25,18 +26,7 @@ using jail::Result;
 // A cancellation is noticed after so many bytes.
 constexpr std::int64_t bytes_at_a_time = 16 << 20;
 
-Error failed(const std::string& doing) {
-  const int error = errno;
-  const bool is_short = error == ENOSPC || error == EDQUOT || error == EMFILE || error == ENFILE;
-  return {is_short ? ErrorKind::exhausted : ErrorKind::kernel, doing, error, {}};
-}
-
 std::string by_number(const Fd& fd) { return "/proc/self/fd/" + std::to_string(fd.get()); }
-
-std::uint64_t bytes_of(const struct stat& status) {
-  constexpr std::uint64_t unit = 512;  // of st_blocks, on every file system
-  return static_cast<std::uint64_t>(status.st_blocks) * unit;
-}
 
 void copy_mode_and_time(const struct stat& status, int to) {
   ::fchmod(to, status.st_mode & 0777);
@@ -100,7 +90,7 @@ Result<void> TreeCopy::copy_entry(int from, const std::string& name, int to, int
   if (S_ISREG(status.st_mode)) return copy_file(node, to, name);
   if (S_ISLNK(status.st_mode)) return copy_link(from, name, to);
   if (!S_ISDIR(status.st_mode)) return {};
-  if (auto taken = take(bytes_of(status)); !taken) return taken;
+  if (auto taken = take(DiskCount::bytes_of(status)); !taken) return taken;
   if (::mkdirat(to, name.c_str(), 0700) != 0) return failed("make a directory");
   const Fd made(::openat(to, name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   if (!made.valid()) return failed("open a directory");
@@ -114,7 +104,7 @@ Result<void> TreeCopy::copy_entry(int from, const std::string& name, int to, int
 Result<void> TreeCopy::copy_file(const Fd& node, int to, const std::string& name) {
   struct stat status {};
   if (::fstat(node.get(), &status) != 0) return failed("look at a file");
-  if (auto taken = take(bytes_of(status)); !taken) return taken;
+  if (auto taken = take(DiskCount::bytes_of(status)); !taken) return taken;
   const Fd file = open_to_read(node, status);
   if (!file.valid()) return failed("read a file");
   const Fd made(

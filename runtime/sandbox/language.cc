@@ -175,8 +175,8 @@ std::vector<std::string> environment_of(const RunRequest& request) {
       {"LANG", "C.UTF-8"},
       {"TMPDIR", "/tmp"},
       {"PYTHONDONTWRITEBYTECODE", "1"},
-      // Nothing of the root can break, since it is read-only. pip then installs below HOME, in
-      // place of advice (PEP 668) that is for a host.
+      // The root is read-only, so pip cannot break it. With this variable pip installs packages
+      // below HOME; without it pip refuses and gives advice that is for a host (PEP 668).
       {"PIP_BREAK_SYSTEM_PACKAGES", "1"},
   };
   for (const auto& [name, value] : request.env) variables[name] = value;

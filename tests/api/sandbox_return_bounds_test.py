@@ -102,7 +102,7 @@ class WhatTheOperatorAllows(BoundsTest):
     def test_more_than_may_live_now(self):
         self.start()
         made = [self.make_with_a_file(name=f"box{number}") for number in range(3)]
-        # Of two keys one has at most half.
+        # Where there are two keys, sandboxes of one may be at most half of all.
         self.restart(SANDBOX_MAX_LIVING="3")
         self.is_back(made[0])
         self.is_back(made[1])
