@@ -73,7 +73,7 @@ class Units(unittest.TestCase):
         self.assertIn(f"/run/user/{USER + 1}/systemd/private", found)
         done = run(*other, BINARY, "exec", "--require-cgroup", "-c", "1")
         self.assertEqual(125, done.returncode)
-        self.assertIn("require_cgroup", done.stderr)
+        self.assertIn("--require-cgroup", done.stderr)
         self.assertIn("Delegate=yes", done.stderr)
         done = run(*other, BINARY, "exec", "--json", "-c", "print(1)")
         self.assertEqual("watchdog", json.loads(done.stdout)["limits"]["memory"], done.stderr)

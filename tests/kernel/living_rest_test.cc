@@ -1,8 +1,10 @@
 // The cost of init of a living jail while its processes wait for something.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <fstream>
+#include <limits>
 #include <string>
 #include <thread>
 
@@ -17,11 +19,16 @@ using std::chrono::milliseconds;
 
 class LivingRest : public LivingJail {
  protected:
-  // Returns the nanoseconds of a processor that init uses within a second.
+  // Returns the nanoseconds of a processor that init uses within a second: the least of three
+  // seconds, because what a busy host does meanwhile is charged to init and only adds.
   std::uint64_t cost_of_a_second() {
-    const std::uint64_t before = used_by_init();
-    std::this_thread::sleep_for(milliseconds(1000));
-    return used_by_init() - before;
+    std::uint64_t least = std::numeric_limits<std::uint64_t>::max();
+    for (int second = 0; second < 3; ++second) {
+      const std::uint64_t before = used_by_init();
+      std::this_thread::sleep_for(milliseconds(1000));
+      least = std::min(least, used_by_init() - before);
+    }
+    return least;
   }
 
  private:
