@@ -17,6 +17,7 @@ constexpr Word fields[] = {{"copy_of: ", ""},
                            {"disk_kind: ", "--disk-kind: "},
                            {"idle_seconds: ", "--idle: "},
                            {"limit: ", "--limit: "},
+                           {"limits: cpu: ", "--cpu: "},
                            {"limits: disk_mb: ", "--disk: "},
                            {"limits: memory_mb: ", "--memory: "},
                            {"limits: processes: ", "--processes: "},
@@ -38,8 +39,8 @@ constexpr Word phrases[] = {
     {"recursive=true removes", "-r removes"}};
 
 // The longer name stands before the one that it contains.
-constexpr Word limits[] = {{"limits.memory_mb", "--memory of sandbox create"},
-                           {"limits.disk_mb", "--disk of sandbox create"},
+constexpr Word limits[] = {{"limits.memory_mb", "--memory of sandbox create and resize"},
+                           {"limits.disk_mb", "--disk of sandbox create and resize"},
                            {"memory_limit_mb", "--memory"},
                            {"idle_seconds", "--idle"},
                            {"timeout_seconds", "--timeout"}};
