@@ -136,7 +136,7 @@ constexpr RefusalKind kinds[] = {
      "try again in a second, with fewer requests at a time"},
     {Code::port_timeout, "port_timeout", 504, "The server in the sandbox does not answer in time."},
     {Code::disk_full, "disk_full", 507, "The disk limit of the sandbox is met.",
-     "remove files, or create a sandbox with a larger limits.disk_mb"},
+     "remove files, or raise limits.disk_mb of the sandbox"},
 };
 
 constexpr bool is_in_order() {

@@ -167,7 +167,8 @@ struct JailSpec {
   Limits limits;
   FilterProgram filter;  // from compile_policy(); an empty program is refused
   // The most that Jail::change_limits() may ask for, no less than `limits`. Only for
-  // Life::until_ended. Where it is not set, limits cannot be raised, nor file systems changed.
+  // Life::until_ended and, in a pool, for Pool::launch_living(). Where it is not set, limits cannot
+  // be raised, nor file systems changed.
   std::optional<Limits> max_limits = std::nullopt;
 };
 

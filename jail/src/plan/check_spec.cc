@@ -172,9 +172,6 @@ Result<void> check_spec(const JailSpec& spec, const HostFacts& host) {
   if (Result<void> network = check_network(spec.network); !network) return network;
   if (Result<void> limits = check_limits(spec.limits); !limits) return limits;
   if (!spec.max_limits) return {};
-  if (spec.life != Life::until_ended) {
-    return invalid("max_limits: only the limits of a living jail can be changed");
-  }
   if (Result<void> limits = check_limits(*spec.max_limits); !limits) return limits;
   return check_within(spec.limits, *spec.max_limits);
 }

@@ -39,8 +39,8 @@ constexpr Word phrases[] = {
     {"recursive=true removes", "-r removes"}};
 
 // The longer name stands before the one that it contains.
-constexpr Word limits[] = {{"limits.memory_mb", "--memory of sandbox create and resize"},
-                           {"limits.disk_mb", "--disk of sandbox create and resize"},
+constexpr Word limits[] = {{"limits.memory_mb", "--memory of sandbox create"},
+                           {"limits.disk_mb", "--disk of sandbox create"},
                            {"memory_limit_mb", "--memory"},
                            {"idle_seconds", "--idle"},
                            {"timeout_seconds", "--timeout"}};

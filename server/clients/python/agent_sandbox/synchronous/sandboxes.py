@@ -94,7 +94,7 @@ class Sandbox:
 
     def change(self, *, timeout_seconds: Union[float, None, Unset] = UNSET, idle_seconds: Union[float, None, Unset] = UNSET,
                      metadata: Optional[Mapping[str, str]] = None, network: Optional[Network] = None,
-               limits: Optional[Mapping[str, float]] = None) -> SandboxDetails:
+                     limits: Optional[Mapping[str, float]] = None) -> SandboxDetails:
         """Changes the given fields. The lifetime counts from now on; the network and the limits change at once."""
         return self._changed(Request("PATCH", self.path, body=request_fields(locals(), _NULLABLE)))
 
