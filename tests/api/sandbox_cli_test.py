@@ -230,11 +230,11 @@ class Exec(Command):
         status, _, error = self.exec(sandbox, "python3", "-c", threads)
         self.assertEqual(1, status)
         self.assertIn("agent-sandbox: the command seems to have been refused a process or thread: the sandbox may have 16 at once; "
-                      "sandbox create --processes gives more\n", error)
+                      "sandbox resize --processes gives more\n", error)
         status, _, error = self.exec(sandbox, "cp", "/usr/bin/python3", "/workspace/copy")
         self.assertEqual(128 + signal.SIGXFSZ, status)
         self.assertIn("agent-sandbox: the command seems to have been refused space: what the sandbox may have on a disk is 2 MB; "
-                      "sandbox create --disk gives more\n", error)
+                      "sandbox resize --disk gives more\n", error)
 
     def test_files_stay_and_arguments_are_the_commands(self):
         self.assertEqual(0, self.exec(self.sandbox, "sh", "-c", "echo kept > file")[0])
