@@ -35,7 +35,7 @@ bool Spawned::is_starting(int pid) const {
 
 void ProcessLimits::lower(const wire::Order& order, const Spawned& spawned, bool are_still,
                           std::uint64_t now) {
-  most_ = order;
+  max_ = order;
   was_lowered_ = true;
   looks_left_ = looks;
   look(spawned, are_still, now);
@@ -78,9 +78,9 @@ bool ProcessLimits::lower_those_of(int pid) const {
   const struct {
     int resource;
     std::uint64_t most;
-  } limits[] = {{RLIMIT_NPROC, most_.processes_limit},
-                {RLIMIT_FSIZE, most_.file_limit},
-                {RLIMIT_DATA, most_.data_limit}};
+  } limits[] = {{RLIMIT_NPROC, max_.processes_limit},
+                {RLIMIT_FSIZE, max_.file_limit},
+                {RLIMIT_DATA, max_.data_limit}};
   bool was_higher = false;
   for (const auto& limit : limits) {
     std::uint64_t pair[2];  // soft and hard

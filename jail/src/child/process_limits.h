@@ -55,7 +55,7 @@ class ProcessLimits {
   bool was_lowered_ = false;
   int looks_left_ = 0;
   std::uint64_t next_look_ns_ = never_ns;
-  wire::Order most_{};
+  wire::Order max_{};
 };
 
 }  // namespace jail::child

@@ -28,8 +28,8 @@ enum Slot : std::uint8_t {
   slot_setup = 11,       // for the zygote only: see ZygoteSetup below
   slot_guest_plan = 12,  // for the zygote only: the plan whose guest list its forks run
   slot_egress = 13,      // where the jail's listening socket goes, where it has one (egress.h)
-  // Of a living jail whose limits can be changed: the contexts of its tmpfs mounts, by which the
-  // owner changes their sizes. Init hands them over.
+  // The contexts of the tmpfs mounts of a living jail, by which its owner changes their sizes. Init
+  // hands them over. Only where its limits can be changed.
   slot_workspace_context = 14,
   slot_tmp_context = 15,
   slot_first_free = 16,

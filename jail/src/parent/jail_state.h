@@ -69,7 +69,7 @@ struct Jail::State {
   std::optional<Spawning> spawning;
   Activity activity = Activity::active;
   std::int32_t pause_serial = 0;  // of the last order to pause
-  // Of the last order to change limits, and of the last one of which init has said that they hold.
+  // The numbers of the last order to change limits, and of the last one that init has carried out.
   std::int32_t limits_serial = 0;
   std::int32_t held_limits_serial = 0;
   std::array<Fd, 3> streams;
