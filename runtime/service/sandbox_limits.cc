@@ -55,10 +55,8 @@ std::optional<Refusal> Sandboxes::check_cpu(const std::optional<std::uint32_t>& 
       .code = RefusalCode::bad_request,
       .detail =
           "limits: cpu: the sandboxes of this server have no cgroups, and without one nothing "
-          "limits the processors that one uses",
-      .remedy =
-          "leave it out, or ask the operator for cgroups: agent-sandbox doctor says what is "
-          "missing"};
+          "limits the processors that one uses; agent-sandbox doctor says what its host lacks",
+      .remedy = "leave it out, or ask the operator for cgroups"};
 }
 
 // Checks what depends on the sandbox.

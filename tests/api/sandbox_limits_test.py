@@ -161,9 +161,9 @@ class Limits(SandboxTest):
             self.skipTest("the sandboxes have cgroups")
         answer = self.client.post({"limits": {"cpu": 0.5}}, "/v1/sandboxes")
         self.assert_problem(400, "bad_request", answer, "limits: cpu: the sandboxes of this server have no cgroups")
-        self.assertIn("doctor", answer.json["remedy"])
+        self.assertIn("agent-sandbox doctor", answer.json["detail"])
         refusal = self.refused(self.make(), 400, "bad_request", "limits: cpu", cpu=0.5, memory_mb=128)
-        self.assertIn("doctor", refusal["remedy"])
+        self.assertIn("agent-sandbox doctor", refusal["detail"])
 
     def test_who_may(self):
         ended = self.make()
