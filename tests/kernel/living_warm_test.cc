@@ -176,6 +176,7 @@ TEST_F(WarmLiving, LimitsAreChangedWithinThoseOfTheTemplate) {
   spec.jail.limits.processes = 16;
   spec.jail.max_limits = spec.jail.limits;
   spec.jail.max_limits->processes = 40;
+  spec.jail.max_limits->memory_bytes = spec.max_memory_bytes;
   begin(spec);
   const auto change = [this](std::uint32_t processes) {
     const auto changed = jail_->change_limits({.processes = processes});

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "jail/jail.h"
+#include "parent/act_as.h"
 #include "parent/jail_state.h"
 #include "parent/order.h"
 #include "plan/check_spec.h"
@@ -68,7 +69,8 @@ Result<void> check_room(const Jail& jail, const Resizable& what, std::uint64_t b
 
 // The kernel refuses a size that is below what is in it, and from then on every other one: the
 // context is of no use after an error.
-Result<void> set_size(const Resizable& what, std::uint64_t bytes) {
+Result<void> set_size(const Resizable& what, std::uint64_t bytes, const wire::Ids& ids) {
+  const AdministerAs administering(ids);
   const std::string text = std::to_string(bytes);
   const int context = what.context.get();
   if (::syscall(SYS_fsconfig, context, FSCONFIG_SET_STRING, "size", text.c_str(), 0) == 0 &&
@@ -95,7 +97,8 @@ class Steps {
   Steps(const Steps&) = delete;
   ~Steps() {
     const Limits& before = state_.limits;
-    for (const Resizable* what : resized_) (void)set_size(*what, size_in(before, *what));
+    for (const Resizable* what : resized_)
+      (void)set_size(*what, size_in(before, *what), state_.ids());
     if (cgroup_changed_) (void)set_cgroup(wanted_, before);
   }
 
@@ -105,7 +108,7 @@ class Steps {
       if (bytes == size_in(state_.limits, what)) continue;
       if (!what.context.valid()) return fixed(what);
       if (auto room = check_room(jail_, what, bytes); !room) return room;
-      if (auto done = set_size(what, bytes); !done) return done;
+      if (auto done = set_size(what, bytes, state_.ids()); !done) return done;
       resized_.push_back(&what);
     }
     cgroup_changed_ = true;
