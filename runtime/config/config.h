@@ -68,6 +68,7 @@ struct JailUsers {
 
 // The largest disk that SANDBOX_MAX_DISK_MB may allow.
 inline constexpr std::uint32_t largest_directory_mb = 1u << 20;
+inline constexpr double largest_cpu_limit = 1024;
 
 struct Config {
   // An address, or "unix:" and a path, see unix_path().

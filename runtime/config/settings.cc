@@ -411,7 +411,7 @@ void add_sandbox_settings(std::vector<Setting>& settings) {
       integer<std::uint32_t>(&Config::sandbox_memory_limit_mb, min_memory_limit_mb, 1u << 20));
   add("SANDBOX_CPU_LIMIT", "a number of cores 0.05 .. 1024",
       [](Config& config, std::string_view text) {
-        const auto value = number_in<double>(text, 0.05, 1024);
+        const auto value = number_in<double>(text, 0.05, largest_cpu_limit);
         if (value) config.sandbox_cpu_limit = *value;
         return value.has_value();
       });

@@ -144,6 +144,7 @@ asio::awaitable<void> LivingSandbox::drive(std::shared_ptr<LivingSandbox> self) 
     self->processes_.clear();
     self->pause_.reset();
     self->for_its_pause_.ring();
+    self->for_its_limits_.ring();
   }
   self->on_given_up_();
   self->over_.request();
@@ -161,6 +162,7 @@ bool LivingSandbox::look(Time now) {
   const auto phase = jail_->advance();
   if (!phase || *phase == jail::Phase::ended) return false;
   note_activity(now);
+  if (jail_->limits_hold()) for_its_limits_.ring();
   if (!ending_) {
     const auto cause = due(now);
     // A limit of the whole jail can only be followed by its end, not by a pause.

@@ -157,6 +157,11 @@ class LivingSandbox : public std::enable_shared_from_this<LivingSandbox> {
   // The secrets that its gateway has, by their names alone.
   std::vector<SecretName> secret_names() const;
 
+  // Changes its limits, and waits until they hold for every process that runs; a paused sandbox
+  // stays paused. Errors: as jail::Jail::change_limits(); closed (it has ended); timed_out (they
+  // hold soon).
+  boost::asio::awaitable<jail::Result<void>> change_limits(jail::LimitChange change);
+
   // The calendar time of its start.
   std::chrono::system_clock::time_point began_at() const noexcept { return began_at_; }
   // The time at which it ends, or is paused instead, unless it is renewed.
@@ -276,6 +281,7 @@ class LivingSandbox : public std::enable_shared_from_this<LivingSandbox> {
   std::shared_ptr<SecretGateway> gateway_;   // null: it has no secrets
   bool has_network_change_ = false;          // one is under way
   Bells for_its_network_;
+  Bells for_its_limits_;
   std::optional<std::chrono::milliseconds> idle_;
   Time end_{};
   std::chrono::system_clock::time_point ends_at_{};  // the same by the calendar

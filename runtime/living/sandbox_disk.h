@@ -33,15 +33,30 @@ class SandboxDisk {
   SandboxDisk(std::shared_ptr<SandboxDirectory> directory, Limits limits,
               Content content = Content::none)
       : directory_(std::move(directory)),
-        limits_(limits),
         content_(content),
+        limits_(limits),
         allowed_(content == Content::none ? limits : max_at_first(limits)) {}
 
   const std::string& name() const noexcept { return directory_->name(); }
   const std::string& path() const noexcept { return directory_->path(); }
   jail::Fd open() const { return directory_->open(); }
   SandboxDirectory& directory() const noexcept { return *directory_; }
-  const Limits& limits() const noexcept { return limits_; }
+  Limits limits() const {
+    const std::lock_guard lock(mutex_);
+    return limits_;
+  }
+  // Returns false, and changes nothing, where more is in it as far as that is known.
+  bool set_limits(const Limits& limits) {
+    const std::lock_guard lock(mutex_);
+    if (use_.bytes + written() > limits.bytes || use_.files > limits.files) return false;
+    const auto moved = [](std::uint64_t allowed, std::uint64_t from, std::uint64_t to) {
+      return allowed == from ? to : std::max(allowed, to);
+    };
+    allowed_ = {.bytes = moved(allowed_.bytes, limits_.bytes, limits.bytes),
+                .files = moved(allowed_.files, limits_.files, limits.files)};
+    limits_ = limits;
+    return true;
+  }
   // Beyond this it ends: the limits, or what was there already.
   Limits allowed() const {
     const std::lock_guard lock(mutex_);
@@ -193,10 +208,10 @@ class SandboxDisk {
   }
 
   const std::shared_ptr<SandboxDirectory> directory_;
-  const Limits limits_;
   const Content content_;
-  Limits allowed_;
   mutable std::mutex mutex_;
+  Limits limits_;
+  Limits allowed_;
   DiskUse use_;
   std::optional<Limits> at_first_;  // what the first count that saw all of it has found, and slack
   // Bytes that its owner has written and that the latest count does not have: of files without a

@@ -63,6 +63,11 @@ bool read_cgroup(const std::string& process, SandboxUsage& usage) {
   if (!memory || !tasks || !used) return false;
   usage.memory_bytes = *memory;
   usage.memory_peak_bytes = number("memory.peak").value_or(0);  // exists since Linux 5.19
+  if (const auto stat = text_of(*directory + "/memory.stat")) {
+    const std::uint64_t files = number_after(*stat, "file ").value_or(0);
+    const std::uint64_t of_tmpfs = number_after(*stat, "shmem ").value_or(0);
+    usage.reclaimable_bytes = files - std::min(files, of_tmpfs);
+  }
   usage.cpu = std::chrono::microseconds(*used);
   usage.tasks = static_cast<std::uint32_t>(*tasks);
   return true;

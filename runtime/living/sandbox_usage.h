@@ -18,6 +18,8 @@ struct SandboxUsage {
   // Where it is counted by processes: the resident memory of each that is not a file's, so pages
   // that several share count for each of them, and the content of its files.
   std::uint64_t memory_bytes = 0;
+  // What of it the kernel takes back by itself before it refuses any: caches of files.
+  std::uint64_t reclaimable_bytes = 0;
   // 0: the kernel does not report it.
   std::uint64_t memory_peak_bytes = 0;
   // Where it is counted by processes: without the time of children that nobody waited for.

@@ -71,6 +71,9 @@ constexpr RefusalKind kinds[] = {
      "The input of the process is closed, or nobody reads it."},
     {Code::is_directory, "is_directory", 409, "The path leads to a directory."},
     {Code::job_ended, "job_ended", 409, "The job has ended already."},
+    {Code::limit_in_use, "limit_in_use", 409,
+     "The sandbox uses more than the lower limit would leave it.",
+     "free some of it in the sandbox, or ask for a higher limit"},
     {Code::name_taken, "name_taken", 409, "Another sandbox or volume of this caller has the name.",
      "choose another name, or delete the other one"},
     {Code::no_program, "no_program", 409, "The job is a task, which has no program of its own.",
@@ -133,7 +136,7 @@ constexpr RefusalKind kinds[] = {
      "try again in a second, with fewer requests at a time"},
     {Code::port_timeout, "port_timeout", 504, "The server in the sandbox does not answer in time."},
     {Code::disk_full, "disk_full", 507, "The disk limit of the sandbox is met.",
-     "remove files, or create a sandbox with a larger limits.disk_mb"},
+     "remove files, or raise limits.disk_mb of the sandbox"},
 };
 
 constexpr bool is_in_order() {

@@ -45,6 +45,7 @@ enum class RefusalCode : std::uint8_t {
   input_closed,
   is_directory,
   job_ended,
+  limit_in_use,
   name_taken,
   no_program,
   no_terminal,

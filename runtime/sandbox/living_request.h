@@ -1,6 +1,7 @@
 // A jail that lives until it is ended, as a caller of any front door describes it.
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <functional>
@@ -28,11 +29,16 @@ struct LivingRequest {
                                    // server's
   std::uint32_t memory_limit_mb = 256;
   std::uint32_t processes = 128;     // processes and threads
+  std::uint32_t cpu_percent = 0;     // of one core; 0: as the operator has it for each jail
   std::uint32_t disk_limit_mb = 64;  // of the working directory, and as much again of /tmp; at most
                                      // memory_limit_mb where it is memory
   // A directory of the host, without links in its path, that is the working directory; empty: a
   // tmpfs is.
   std::string workspace = {};
+  // The most that processes and disk_limit_mb may be raised to; 0: they stay. Memory can be raised
+  // to the operator's maximum, and so can the processor time.
+  std::uint32_t max_processes = 0;
+  std::uint32_t max_disk_limit_mb = 0;
   std::vector<LivingVolume> volumes = {};
   std::chrono::milliseconds max_lifetime{std::chrono::hours(24)};  // after which it ends by itself
   jail::Network network = {};
@@ -40,6 +46,12 @@ struct LivingRequest {
   // asked.
   std::shared_ptr<const jail::Launcher> failed = nullptr;
 };
+
+// The size of each tmpfs of a sandbox with these limits: no watchdog sees files that the owner
+// writes while no process runs.
+constexpr std::uint64_t bytes_of_tmpfs(std::uint32_t disk_limit_mb, std::uint32_t memory_limit_mb) {
+  return std::uint64_t{std::min(disk_limit_mb, memory_limit_mb)} << 20;
+}
 
 // Returns a living proxy. Errors: invalid (there is to be none), and those of EgressProxy::start().
 using EgressSource = std::function<jail::Result<std::shared_ptr<const jail::EgressProxy>>()>;

@@ -22,6 +22,7 @@
 #include "runtime/sandbox/admission.h"
 #include "runtime/sandbox/ground.h"
 #include "runtime/sandbox/jail_handle.h"
+#include "runtime/sandbox/jail_limits.h"
 #include "runtime/sandbox/language.h"
 #include "runtime/sandbox/launchers.h"
 #include "runtime/sandbox/network_news.h"
@@ -85,13 +86,6 @@ void add_jail_file(jail::JailSpec& spec, const JailFile& file) {
   spec.volumes = file.volumes;
   spec.devices = file.devices;
   if (!file.hostname.empty()) spec.hostname = file.hostname;
-}
-
-void limit_disk(jail::Limits& limits, std::uint32_t disk_limit_mb) {
-  const std::uint64_t disk_bytes = std::uint64_t{disk_limit_mb} << 20;
-  limits.workspace_bytes = disk_bytes;
-  limits.tmp_bytes = disk_bytes;
-  limits.file_bytes = disk_bytes;
 }
 
 void add_volume(jail::JailSpec& spec, const LivingVolume& volume) {
@@ -331,10 +325,9 @@ class JailRunner final : public Runner {
     spec.filter = terminal_filter(ground);
     spec.limits.wall = request.max_lifetime;
     spec.limits.cpu = cpu_of(request.max_lifetime);
-    spec.limits.cpu_percent = options_.cpu_percent;
+    spec.limits.cpu_percent = request.cpu_percent == 0 ? options_.cpu_percent : request.cpu_percent;
     spec.limits.memory_bytes = std::uint64_t{request.memory_limit_mb} << 20;
     spec.limits.processes = request.processes;
-    // No watchdog sees files that the owner writes while no process runs.
     limit_disk(spec.limits, std::min(request.disk_limit_mb, request.memory_limit_mb));
     if (options_.jail_file != nullptr) add_jail_file(spec, *options_.jail_file);
     if (!request.workspace.empty()) {
@@ -345,6 +338,8 @@ class JailRunner final : public Runner {
                               .programs = jail::Programs::allowed});
     }
     for (const LivingVolume& volume : request.volumes) add_volume(spec, volume);
+    spec.max_limits =
+        max_limits_of(request, spec.limits, {options_.max_memory_mb, options_.cpu_percent});
     return spec;
   }
 

@@ -40,6 +40,15 @@ void write_rules(json::Writer& writer, const SandboxNetwork& network) {
   write_secret_names(writer, names_of(network.secrets));
 }
 
+void write_limits(json::Writer& writer, const SandboxLimitChange& limits) {
+  writer.key("limits").begin_object();
+  if (limits.memory_mb) writer.key("memory_mb").integer(*limits.memory_mb);
+  if (limits.processes) writer.key("processes").integer(*limits.processes);
+  if (limits.disk_mb) writer.key("disk_mb").integer(*limits.disk_mb);
+  if (limits.cpu_percent) writer.key("cpu").number(*limits.cpu_percent / 100.0);
+  writer.end_object();
+}
+
 std::string_view reason_of_pause(std::optional<LivingSandbox::Cause> why) {
   if (!why) return "asked";
   return *why == LivingSandbox::Cause::idle ? "idle" : "lifetime";
@@ -53,9 +62,6 @@ SandboxHistory::Known Sandbox::known() const {
   record.name = request_.name;
   record.template_name = request_.template_name;
   record.working_directory = request_.working_directory;
-  record.memory_mb = request_.memory_mb;
-  record.processes = request_.processes;
-  record.disk_mb = request_.disk_mb;
   record.is_on_disk = request_.is_on_disk;
   record.volumes = request_.volumes;
   record.network_rules = network_rules();
@@ -66,6 +72,10 @@ SandboxHistory::Known Sandbox::known() const {
   record.resumes_on_demand = request_.resumes_on_demand;
   record.enforcement = enforcement_;
   const std::lock_guard lock(mutex_);
+  record.memory_mb = limits_.memory_mb;
+  record.processes = limits_.processes;
+  record.disk_mb = limits_.disk_mb;
+  record.cpu_percent = limits_.cpu_percent;
   record.metadata.insert(metadata_.begin(), metadata_.end());
   if (end_) {
     record.outcome = end_->outcome;
@@ -105,6 +115,8 @@ std::shared_ptr<Sandbox> Sandbox::of_record(SandboxHistory::Known known) {
   request.memory_mb = record.memory_mb;
   request.processes = record.processes;
   request.disk_mb = record.disk_mb;
+  request.cpu_percent = record.cpu_percent;
+  sandbox->limits_ = limits_of(request);
   request.is_on_disk = record.is_on_disk;
   request.volumes = std::move(record.volumes);
   request.network.network.rules = std::move(record.network_rules);
@@ -167,6 +179,7 @@ void Sandboxes::note_created(const Caller& caller, const Sandbox& sandbox) {
     writer.key("memory_mb").integer(request.memory_mb);
     writer.key("processes").integer(request.processes);
     writer.key("disk_mb").integer(request.disk_mb);
+    if (request.cpu_percent > 0) writer.key("cpu").number(request.cpu_percent / 100.0);
     writer.key("disk_kind").string(disk_kind_of(request));
     write_rules(writer, request.network);
     if (!request.volumes.empty()) write_volume_mounts(writer, request.volumes);
@@ -187,6 +200,7 @@ void Sandboxes::note_changed(const Caller& caller, const Sandbox& sandbox,
       writer.end_array();
     }
     if (change.network) write_rules(writer, *change.network);
+    if (change.limits) write_limits(writer, *change.limits);
   });
 }
 

@@ -59,6 +59,8 @@ struct SandboxRecord {
   std::chrono::milliseconds pauses{};                     // that are over
   std::optional<std::chrono::microseconds> paused_since;  // nullopt: it is not paused
   std::chrono::milliseconds left{};                       // of its lifetime, while it is paused
+  // What follows is kept of every one, as what is above the comment.
+  std::uint32_t cpu_percent = 0;  // 0: as the operator had it for each jail
 };
 
 std::string encode_record(const ProgramRecord& record);

@@ -44,6 +44,7 @@ RequestRules rules_of(const Config& config, const ProgramRoot& root,
   rules.default_memory_limit_mb = config.sandbox_memory_limit_mb;
   rules.ceilings = config.ceilings;
   rules.max_lifetime = config.sandbox_max_lifetime;
+  rules.max_cpu = config.sandbox_cpu_limit;
   if (!config.sandbox_disk_path.empty()) rules.max_directory_mb = config.sandbox_max_disk_mb;
   if (config.network_enabled) rules.network = config.network_allow;
   for (const Language language : all_languages) {

@@ -44,6 +44,7 @@ struct RequestRules {
   Ceilings ceilings;
   // The longest lifetime of a sandbox.
   std::chrono::milliseconds max_lifetime{std::chrono::hours(24)};
+  double max_cpu = 1;  // the most processors that a sandbox may use
   // The largest disk of a sandbox that is a directory of the host; 0: there are none.
   std::uint32_t max_directory_mb = 0;
   std::vector<std::string> network = {};  // the egress rules that a request may name; empty: none

@@ -12,6 +12,11 @@ Secret Sandbox::access_token() const {
   return access_token_;
 }
 
+SandboxLimits Sandbox::limits() const {
+  const std::lock_guard lock(mutex_);
+  return limits_;
+}
+
 Metadata Sandbox::metadata() const {
   const std::lock_guard lock(mutex_);
   return metadata_;

@@ -109,6 +109,18 @@ Result<std::shared_ptr<SandboxDisk>> SandboxDisks::make(std::uint64_t bytes) {
   return disk;
 }
 
+Result<void> SandboxDisks::resize(SandboxDisk& disk, std::uint64_t bytes) {
+  const std::lock_guard lock(mutex_);
+  SandboxDisk::Limits limits = disk.limits();
+  if (bytes > limits.bytes) {
+    // The bytes that it may take already are promised.
+    if (auto promised = promise_locked(bytes - limits.bytes); !promised) return promised;
+  }
+  limits.bytes = bytes;
+  if (disk.set_limits(limits)) return {};
+  return Error{ErrorKind::refused, "more is in the directory of the sandbox", 0, {}};
+}
+
 Result<std::shared_ptr<SandboxDisk>> SandboxDisks::take(const std::string& name,
                                                         std::uint64_t bytes) {
   auto directory = store_->take(name);

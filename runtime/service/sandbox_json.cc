@@ -19,13 +19,17 @@ void write_text_or_null(Writer& writer, std::string_view name, const std::string
   text.empty() ? writer.null() : writer.string(text);
 }
 
+double cpu_of(const SandboxLimits& limits, double of_the_operator) {
+  return limits.cpu_percent == 0 ? of_the_operator : limits.cpu_percent / 100.0;
+}
+
 void write_limits_of(Writer& writer, const Sandbox& sandbox, double cores) {
-  const SandboxRequest& request = sandbox.request();
+  const SandboxLimits limits = sandbox.limits();
   writer.key("limits").begin_object();
-  writer.key("memory_mb").integer(request.memory_mb);
-  writer.key("processes").integer(request.processes);
-  writer.key("disk_mb").integer(request.disk_mb);
-  writer.key("cpu").number(cores).end_object();
+  writer.key("memory_mb").integer(limits.memory_mb);
+  writer.key("processes").integer(limits.processes);
+  writer.key("disk_mb").integer(limits.disk_mb);
+  writer.key("cpu").number(cpu_of(limits, cores)).end_object();
   const jail::Enforcement& by = sandbox.enforcement();
   writer.key("enforced_by").begin_object();
   writer.key("memory").string(jail::to_string(by.memory));
@@ -255,16 +259,16 @@ void write_egress_use(Writer& writer, const EgressUse& use) {
 }
 
 void write_usage_limits(Writer& writer, const Sandboxes& sandboxes, const Sandbox& sandbox) {
-  const SandboxRequest& request = sandbox.request();
-  const std::int64_t disk_bytes = std::int64_t{request.disk_mb} << 20;
-  const std::int64_t memory_bytes = std::int64_t{request.memory_mb} << 20;
+  const SandboxLimits limits = sandbox.limits();
+  const std::int64_t disk_bytes = std::int64_t{limits.disk_mb} << 20;
+  const std::int64_t memory_bytes = std::int64_t{limits.memory_mb} << 20;
   writer.begin_object();
-  writer.key("memory_bytes").integer(std::int64_t{request.memory_mb} << 20);
-  writer.key("processes").integer(request.processes);
+  writer.key("memory_bytes").integer(memory_bytes);
+  writer.key("processes").integer(limits.processes);
   writer.key("workspace_bytes").integer(disk_bytes);
   writer.key("tmp_bytes")
-      .integer(request.is_on_disk ? std::min(disk_bytes, memory_bytes) : disk_bytes);
-  writer.key("cpu").number(sandboxes.options().cores).end_object();
+      .integer(sandbox.request().is_on_disk ? std::min(disk_bytes, memory_bytes) : disk_bytes);
+  writer.key("cpu").number(cpu_of(limits, sandboxes.options().cores)).end_object();
 }
 
 std::string output_json(std::string_view bytes, OutputEncoding encoding) {

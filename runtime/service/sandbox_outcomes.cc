@@ -77,7 +77,7 @@ Outcome Sandboxes::outcome_of_process(const Sandbox& sandbox, const LivingProces
   }
   RunRequest limits;
   limits.timeout = process.command().timeout.value_or(options_.max_lifetime);
-  limits.memory_limit_mb = sandbox.request().memory_mb;
+  limits.memory_limit_mb = sandbox.limits().memory_mb;
   return runtime::outcome_of(
       limits, report, options_.max_lifetime,
       {.timeout = options_.max_lifetime, .memory_limit_mb = options_.max_memory_mb});
@@ -130,10 +130,10 @@ Outcome Sandboxes::outcome_of(const Sandbox& sandbox, const LivingSandbox::Endin
   Outcome outcome;
   outcome.code = "out_of_memory";
   outcome.cause = "its processes and files needed more than the " +
-                  std::to_string(sandbox.request().memory_mb) + " MB of memory that they may have" +
+                  std::to_string(sandbox.limits().memory_mb) + " MB of memory that they may have" +
                   held_by(ending.report.usage.processes_at_memory_limit);
   outcome.met = RequestLimit::memory;
-  outcome.limit = outcome.asked = sandbox.request().memory_mb;
+  outcome.limit = outcome.asked = sandbox.limits().memory_mb;
   outcome.used = static_cast<double>(ending.report.usage.memory_peak_bytes) / (1u << 20);
   outcome.ceiling = options_.max_memory_mb;
   return outcome;
@@ -175,7 +175,7 @@ Outcome Sandboxes::outcome_of_disk(const Sandbox& sandbox) const {
   outcome.cause = "its directory could not be looked at any more";
   if (sandbox.disk_ == nullptr) return outcome;
   const DiskUse use = sandbox.disk_->use();
-  const SandboxDisk::Limits& limits = sandbox.disk_->limits();
+  const SandboxDisk::Limits limits = sandbox.disk_->limits();
   if (sandbox.disk_->is_host_full()) {
     outcome.cause = "the host's disk was about to be full";
   } else if (!use.is_countable && use.seen != DiskUse::Seen::all) {
@@ -188,10 +188,10 @@ Outcome Sandboxes::outcome_of_disk(const Sandbox& sandbox) const {
     outcome.cause = "it had more than the " + std::to_string(limits.files) +
                     " files that it may have on its disk";
   } else if (use.bytes > limits.bytes) {
-    outcome.cause = "its files took more than the " + std::to_string(sandbox.request().disk_mb) +
+    outcome.cause = "its files took more than the " + std::to_string(sandbox.limits().disk_mb) +
                     " MB of disk that they may take";
     outcome.met = RequestLimit::disk;
-    outcome.limit = outcome.asked = sandbox.request().disk_mb;
+    outcome.limit = outcome.asked = sandbox.limits().disk_mb;
     outcome.used = megabytes(use.bytes);
     outcome.ceiling = options_.max_directory_mb;
   }

@@ -10,6 +10,7 @@
 #include "runtime/json/base64.h"
 #include "runtime/service/common_fields.h"
 #include "runtime/service/field_readers.h"
+#include "runtime/service/sandbox_limit_fields.h"
 
 namespace runtime {
 namespace {
@@ -25,7 +26,6 @@ constexpr std::size_t max_metadata_name_bytes = 64;
 constexpr std::size_t max_metadata_value_bytes = 1024;
 constexpr std::size_t max_input_bytes = 1u << 20;
 constexpr std::size_t max_encoded_input_bytes = (max_input_bytes + 2) / 3 * 4;  // bytes of base64
-constexpr std::uint32_t max_processes = 1024;
 constexpr double max_process_seconds = 86400;
 
 double max_lifetime(const RequestRules& rules) {
@@ -33,10 +33,6 @@ double max_lifetime(const RequestRules& rules) {
 }
 
 double usual_lifetime(const RequestRules& rules) { return std::min(3600.0, max_lifetime(rules)); }
-
-double max_disk_mb(const RequestRules& rules) {
-  return std::max(max_memory_disk_mb, rules.max_directory_mb);
-}
 
 Words disk_words(const RequestRules& rules) {
   if (rules.max_directory_mb == 0) return {"memory"};
@@ -127,27 +123,6 @@ Complaint read_first_network(const Field& field, const Value& value, const Reque
   return read_sandbox_network(field, value, rules, request.network);
 }
 
-constexpr RequestField<SandboxRequest> limit_rows[] = {
-    {memory_field("memory_mb", "Of all its processes and files together."),
-     read_integer<&SandboxRequest::memory_mb>},
-    {{.name = "processes",
-      .type = Type::integer,
-      .min = 1,
-      .max = max_processes,
-      .default_json = "128",
-      .description = "With their threads."},
-     read_integer<&SandboxRequest::processes>},
-    {{.name = "disk_mb",
-      .type = Type::integer,
-      .min = 1,
-      .operator_max = max_disk_mb,
-      .default_json = "64",
-      .description =
-          "Of /workspace, and as much of /tmp. Both are memory, within memory_mb, and 1024 is the "
-          "most; but with disk_kind: directory only /tmp is, and /workspace may be larger than "
-          "memory."},
-     read_integer<&SandboxRequest::disk_mb>}};
-
 std::string limit_schemas(const RequestRules& rules) {
   return properties_of(sandbox_limit_fields(), rules);
 }
@@ -155,6 +130,15 @@ std::string limit_schemas(const RequestRules& rules) {
 std::optional<Refusal> read_limits(const json::Object& limits, const RequestRules& rules,
                                    SandboxRequest& request) {
   return read_fields(limits, sandbox_limit_fields(), rules, request);
+}
+
+std::string new_limit_schemas(const RequestRules& rules) {
+  return properties_of(sandbox_limit_change_fields(), rules);
+}
+
+std::optional<Refusal> read_new_limits(const json::Object& limits, const RequestRules& rules,
+                                       SandboxChange& request) {
+  return read_fields(limits, sandbox_limit_change_fields(), rules, request.limits.emplace());
 }
 
 constexpr Field lifetime_field = {
@@ -212,13 +196,7 @@ constexpr RequestField<SandboxRequest> sandbox_rows[] = {
       .description = "Where its processes start. It is made where it is not there."},
      read_text_that<&SandboxRequest::working_directory, is_absolute_path>},
     {metadata_field, read_metadata},
-    {{.name = "limits",
-      .expected = "an object with memory_mb, processes or disk_mb",
-      .description = "What all of it may use together.",
-      .members = limit_schemas,
-      .schema = {{"type", R"("object")"}, {"additionalProperties", "false"}}},
-     nullptr,
-     read_limits},
+    {sandbox_limits_field("What all of it may use together.", limit_schemas), nullptr, read_limits},
     {{.name = "disk_kind",
       .type = Type::text,
       .words = disk_words,
@@ -247,18 +225,15 @@ constexpr RequestField<SandboxRequest> sandbox_rows[] = {
     {sandbox_network_field, read_first_network},
     {sandbox_volumes_field, read_mounts<&SandboxRequest::volumes>}};
 
-// A field that is left out of a change keeps its value, so it has no default.
-constexpr Field without_default(Field field) {
-  field.default_json = {};
-  field.operator_default = nullptr;
-  return field;
-}
-
 constexpr RequestField<SandboxChange> change_rows[] = {
     {without_default(lifetime_field), read_lifetime<&SandboxChange::timeout>},
     {without_default(idle_field), read_idle<&SandboxChange::idle>},
     {metadata_field, read_new_metadata},
-    {without_default(sandbox_network_field), read_new_network}};
+    {without_default(sandbox_network_field), read_new_network},
+    {sandbox_limits_field("Its new limits, while it runs or is paused: all of them, or none where "
+                          "one is refused. A limit that is left out stays.",
+                          new_limit_schemas),
+     nullptr, read_new_limits}};
 
 Complaint read_command(const Field& field, const Value& value, const RequestRules& rules,
                        ProcessRequest& request) {
@@ -437,7 +412,6 @@ constexpr RequestField<FileRequest> file_rows[] = {
 }  // namespace
 
 std::span<const RequestField<SandboxRequest>> sandbox_fields() noexcept { return sandbox_rows; }
-std::span<const RequestField<SandboxRequest>> sandbox_limit_fields() noexcept { return limit_rows; }
 std::span<const RequestField<SandboxChange>> sandbox_change_fields() noexcept {
   return change_rows;
 }
@@ -453,6 +427,13 @@ std::span<const RequestField<ResizeRequest>> process_resize_fields() noexcept {
   return resize_rows;
 }
 std::span<const RequestField<FileRequest>> file_action_fields() noexcept { return file_rows; }
+
+SandboxLimits limits_of(const SandboxRequest& request) {
+  return {.memory_mb = request.memory_mb,
+          .processes = request.processes,
+          .disk_mb = request.disk_mb,
+          .cpu_percent = request.cpu_percent};
+}
 
 SandboxRequest default_sandbox(const RequestRules& rules) {
   SandboxRequest request;

@@ -26,6 +26,24 @@ inline constexpr std::uint32_t max_terminal_side = 1000;
 
 using Metadata = std::map<std::string, std::string, std::less<>>;
 
+// The limits of a sandbox that can be changed while it lives.
+struct SandboxLimits {
+  std::uint32_t memory_mb = 256;
+  std::uint32_t processes = 128;
+  std::uint32_t disk_mb = 64;
+  std::uint32_t cpu_percent = 0;  // of one processor; 0: as the operator has it for each jail
+};
+
+// New limits; one that is not set stays.
+struct SandboxLimitChange {
+  std::optional<std::uint32_t> memory_mb;
+  std::optional<std::uint32_t> processes;
+  std::optional<std::uint32_t> disk_mb;
+  std::optional<std::uint32_t> cpu_percent;
+};
+
+inline constexpr std::uint32_t max_sandbox_processes = 1024;
+
 struct SandboxRequest {
   std::string template_name;  // empty: none
   std::string name;           // empty: none
@@ -35,7 +53,8 @@ struct SandboxRequest {
   std::uint32_t memory_mb = 256;
   std::uint32_t processes = 128;
   std::uint32_t disk_mb = 64;
-  bool is_on_disk = false;  // /workspace is a directory of the host, and no memory
+  std::uint32_t cpu_percent = 0;  // as in SandboxLimits
+  bool is_on_disk = false;        // /workspace is a directory of the host, and no memory
   std::chrono::milliseconds timeout{std::chrono::hours(1)};
   std::optional<std::chrono::milliseconds> idle;
   bool pauses_at_its_end = false;  // when its lifetime is over, or it is idle
@@ -50,6 +69,7 @@ struct SandboxChange {
   std::optional<std::optional<std::chrono::milliseconds>> idle;
   std::optional<Metadata> metadata;
   std::optional<SandboxNetwork> network;  // the rules of it, and its secrets
+  std::optional<SandboxLimitChange> limits;
 };
 
 struct ProcessRequest {
@@ -89,6 +109,8 @@ std::span<const RequestField<SandboxRequest>> sandbox_fields() noexcept;
 // The fields in the member `limits` of sandbox_fields().
 std::span<const RequestField<SandboxRequest>> sandbox_limit_fields() noexcept;
 std::span<const RequestField<SandboxChange>> sandbox_change_fields() noexcept;
+// The fields in the member `limits` of sandbox_change_fields().
+std::span<const RequestField<SandboxLimitChange>> sandbox_limit_change_fields() noexcept;
 std::span<const RequestField<ProcessRequest>> process_fields() noexcept;
 std::span<const RequestField<InputRequest>> process_input_fields() noexcept;
 std::span<const RequestField<SignalRequest>> process_signal_fields() noexcept;
@@ -96,6 +118,10 @@ std::span<const RequestField<SignalRequest>> process_signal_fields() noexcept;
 std::span<const RequestField<SignalRequest>> job_signal_fields() noexcept;
 std::span<const RequestField<ResizeRequest>> process_resize_fields() noexcept;
 std::span<const RequestField<FileRequest>> file_action_fields() noexcept;
+
+SandboxLimits limits_of(const SandboxRequest& request);
+// What takes `change` back.
+SandboxLimitChange back_to(const SandboxLimits& before, SandboxLimitChange change);
 
 SandboxRequest default_sandbox(const RequestRules& rules);
 

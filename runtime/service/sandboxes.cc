@@ -147,6 +147,9 @@ asio::awaitable<jail::Result<std::shared_ptr<LivingSandbox>>> Sandboxes::launch(
   wanted.memory_limit_mb = request.memory_mb;
   wanted.processes = request.processes;
   wanted.disk_limit_mb = request.disk_mb;
+  wanted.cpu_percent = request.cpu_percent;
+  wanted.max_processes = max_sandbox_processes;
+  wanted.max_disk_limit_mb = request.is_on_disk ? options_.max_directory_mb : max_memory_disk_mb;
   if (sandbox->disk_ != nullptr) wanted.workspace = sandbox->disk_->path();
   wanted.volumes = living_volumes_of(*sandbox);
   // What an earlier server gave it counts.
@@ -176,6 +179,9 @@ asio::awaitable<jail::Result<std::shared_ptr<LivingSandbox>>> Sandboxes::launch(
 
 asio::awaitable<Sandboxes::Or<Sandboxes::Found>> Sandboxes::create(Caller caller,
                                                                    SandboxRequest request) {
+  if (request.cpu_percent > 0) {
+    if (auto refusal = check_cpu(request.cpu_percent)) co_return std::move(*refusal);
+  }
   if (auto refusal = reserve(caller.principal, request)) co_return std::move(*refusal);
   const std::pair reserved(caller.principal.tenant, request.name);
   const auto give_back = [this, &reserved] {
@@ -223,6 +229,7 @@ asio::awaitable<Sandboxes::Or<Sandboxes::Found>> Sandboxes::create(Caller caller
     watch_disks(*sandbox);
     sandbox->created_ = sandbox->living_->began_at();
     sandbox->watch_bounds_ = watch_bounds_.of_a_sandbox(sandbox->owner_);
+    sandbox->limits_ = limits_of(request);
     sandbox->request_ = std::move(request);
     sandbox->number_ = ++last_numbers_[sandbox->owner_];
     sandboxes_.push_back(sandbox);
@@ -320,8 +327,16 @@ Sandboxes::Page Sandboxes::list(const Principal& principal, const Query& query) 
 
 asio::awaitable<std::optional<Refusal>> Sandboxes::change(Caller caller, Found sandbox,
                                                           SandboxChange change) {
+  const SandboxLimits before = sandbox->limits();
+  if (change.limits) {
+    auto refusal = co_await change_limits(sandbox, *change.limits);
+    if (refusal) co_return refusal;
+  }
   if (change.network) {
     auto refusal = co_await change_network(sandbox, *change.network);
+    if (refusal && change.limits) {
+      (void)co_await change_limits(sandbox, back_to(before, *change.limits));
+    }
     if (refusal) co_return refusal;
   }
   {

@@ -68,6 +68,8 @@ class Sandbox : public std::enable_shared_from_this<Sandbox> {
   const std::shared_ptr<LivingSandbox>& living() const noexcept { return living_; }
   const jail::Enforcement& enforcement() const noexcept { return enforcement_; }
 
+  // Its limits as they are now.
+  SandboxLimits limits() const;
   Metadata metadata() const;
   Time ends_at() const;
   std::optional<std::chrono::milliseconds> idle() const;
@@ -131,6 +133,9 @@ class Sandbox : public std::enable_shared_from_this<Sandbox> {
   mutable std::mutex mutex_;
   Secret access_token_;
   Metadata metadata_;
+  SandboxLimits limits_;
+  bool has_limit_change_ = false;  // one is under way
+  Bells for_its_limits_;
   std::optional<End> end_;
   Time last_ends_at_{};  // set for a sandbox of an earlier server
   // What earlier servers have given it: its life without pauses, and these.
@@ -218,7 +223,7 @@ class Sandboxes {
   };
   Page list(const Principal& principal, const Query& query) const;
 
-  // Changes its network first, and nothing else where that is refused.
+  // Changes its limits and then its network, and nothing else where one of them is refused.
   boost::asio::awaitable<std::optional<Refusal>> change(Caller caller, Found sandbox,
                                                         SandboxChange change);
 
@@ -348,6 +353,14 @@ class Sandboxes {
   static constexpr std::chrono::seconds patience_for_an_end{10};
   LivingSandbox::News news_of(const Found& sandbox, boost::asio::any_io_executor executor);
   boost::asio::awaitable<Refusal> no_change(Found sandbox, jail::Error error);
+  boost::asio::awaitable<std::optional<Refusal>> change_limits(Found sandbox,
+                                                               SandboxLimitChange change);
+  std::optional<Refusal> check_cpu(const std::optional<std::uint32_t>& percent) const;
+  std::optional<Refusal> check_limits(const Sandbox& sandbox, const SandboxLimits& wanted) const;
+  boost::asio::awaitable<std::optional<Refusal>> check_in_use(Found sandbox, SandboxLimits before,
+                                                              SandboxLimits wanted);
+  boost::asio::awaitable<std::optional<Refusal>> set_limits(Found sandbox, SandboxLimits before,
+                                                            SandboxLimits wanted);
   boost::asio::awaitable<std::optional<Refusal>> change_network(Found sandbox,
                                                                 SandboxNetwork network);
   void on_end(const std::weak_ptr<Sandbox>& weak, const LivingSandbox::Ending& ending);

@@ -128,6 +128,7 @@ const checks = {
     await refused(client.sandboxes.create({ name: "client" }), Conflict, "name_taken");
     const before = sandbox.details.endsAt;
     assert((await sandbox.renew(3000)).endsAt > before);
+    assert.equal((await sandbox.change({ limits: { memoryMb: 200 } })).limits.memoryMb, 200);
     const token = sandbox.details.accessToken;
     assert.notEqual((await sandbox.renewToken()).accessToken, token);
     assert.equal((await sandbox.pause()).state, "paused");

@@ -248,6 +248,7 @@ class Sandboxes(ClientTest):
         before = sandbox.details.ends_at
         self.assertGreater(sandbox.renew(3000).ends_at, before)
         self.assertEqual({"for": "more"}, sandbox.change(metadata={"for": "more"}).metadata)
+        self.assertEqual(200, sandbox.change(limits={"memory_mb": 200}).limits.memory_mb)
         token = sandbox.details.access_token
         self.assertNotEqual(token, sandbox.renew_token().access_token)
         with sandbox:

@@ -85,6 +85,23 @@ class Life(Command):
         self.assertEqual(1, error.count("agent-sandbox: "), error)
         self.assertIn("state: paused\n", self.good("get", first))
 
+    def test_resize(self):
+        box = self.make("--memory", "128", "--disk", "16")
+        shown = self.good("resize", box, "--memory", "200m", "--processes", "50")
+        self.assertIn("200 MB of memory, 50 processes, 16 MB of disk", shown)
+        self.assertIn("200 MB of memory, 50 processes, 32 MB of disk", self.good("change", box, "--disk", "32"))
+        limits = json.loads(self.good("resize", box, "--memory", "100", "--json"))["limits"]
+        self.assertEqual((100, 50, 32), tuple(limits[name] for name in ("memory_mb", "processes", "disk_mb")))
+        self.assertEqual(0, self.exec(box, "sh", "-c", "head -c 20M /dev/zero > /workspace/file")[0])
+        refused = self.one_line("resize", box, "--disk", "16")
+        self.assertIn("--disk: more is in /workspace", refused)
+        self.assertIn("--memory: the server expects", self.one_line("resize", box, "--memory", "900g"))
+        self.assertIn("no such sandbox", self.one_line("resize", "no-such-one", "--memory", "100"))
+        if json.loads(self.good("get", box, "--json"))["enforced_by"]["cpu"] != "cgroup":
+            refused = self.one_line("resize", box, "--cpu", "0.5")
+            self.assertIn("--cpu: the sandboxes of this server have no cgroups", refused)
+            self.assertIn("agent-sandbox doctor", refused)
+
     def test_another_token(self):
         box = self.make()
         before = self.good("port", box, "8000")
@@ -230,11 +247,11 @@ class Exec(Command):
         status, _, error = self.exec(sandbox, "python3", "-c", threads)
         self.assertEqual(1, status)
         self.assertIn("agent-sandbox: the command seems to have been refused a process or thread: the sandbox may have 16 at once; "
-                      "sandbox create --processes gives more\n", error)
+                      "sandbox resize --processes gives more\n", error)
         status, _, error = self.exec(sandbox, "cp", "/usr/bin/python3", "/workspace/copy")
         self.assertEqual(128 + signal.SIGXFSZ, status)
         self.assertIn("agent-sandbox: the command seems to have been refused space: what the sandbox may have on a disk is 2 MB; "
-                      "sandbox create --disk gives more\n", error)
+                      "sandbox resize --disk gives more\n", error)
 
     def test_files_stay_and_arguments_are_the_commands(self):
         self.assertEqual(0, self.exec(self.sandbox, "sh", "-c", "echo kept > file")[0])

@@ -129,6 +129,41 @@ class Served(unittest.TestCase):
             sandbox.put("/workspace/go", b"")
             self.assertTrue(until(lambda: process.text() == before * 2, 60), process.text())
 
+    def test_limits_of_a_sandbox_are_changed_in_its_leaf(self):
+        server = self.serve(SANDBOX_CPU_LIMIT="2")
+        with server.client() as client:
+            made = client.post({"limits": {"memory_mb": 256, "processes": 30, "cpu": 0.5}}, "/v1/sandboxes").json
+            self.assertEqual((0.5, BY_CGROUP), (made["limits"]["cpu"], made["enforced_by"]))
+            sandbox = living_sandbox.Sandbox(client, made)
+            [leaf] = self.place.glob("jail-*")
+
+            def held():
+                return tuple((leaf / name).read_text(encoding="ascii").strip() for name in ("memory.max", "pids.max", "cpu.max"))
+
+            self.assertEqual((str(256 << 20), "31", "50000 100000"), held())
+            process = sandbox.start(["python3", "-c", "import os\nprint('ready', flush=True)\ninput()\nn = 0\n"
+                                     "try:\n    while n < 200:\n        if os.fork() == 0: os.read(0, 1); os._exit(0)\n        n += 1\n"
+                                     "except BlockingIOError: pass\nprint(n, flush=True)\nos.killpg(0, 9)"], keep_stdin_open=True)
+            self.assertTrue(until(lambda: "ready" in process.text(), 60), process.now())
+            # One that runs already has more processes too: the kernel counts those of the leaf.
+            changed = sandbox.change(limits={"memory_mb": 512, "processes": 60, "cpu": 1.5})
+            self.assertEqual(200, changed.status, changed)
+            self.assertEqual(1.5, changed.json["limits"]["cpu"])
+            self.assertEqual((str(512 << 20), "61", "150000 100000"), held())
+            process.post("stdin", data="\n")
+            self.assertTrue(until(lambda: "59\n" in process.text(), 60), process.text())
+            self.assertEqual(400, sandbox.change(limits={"cpu": 2.1, "processes": 10}).status)
+            self.assertEqual((str(512 << 20), "61", "150000 100000"), held())
+            self.assertEqual(200, sandbox.change(limits={"memory_mb": 128, "processes": 10, "cpu": 0.25}).status)
+            self.assertEqual((str(128 << 20), "11", "25000 100000"), held())
+            spun = sandbox.run(["python3", "-c", "import time\nend = time.monotonic() + 5\nwhile time.monotonic() < end: pass\nprint(time.process_time())"])
+            self.assertLess(float(spun["stdout"]), 2.5)
+            full = sandbox.start(["python3", "-c", "held = b'x' * (90 << 20)\nprint('ready', flush=True)\ninput()"], keep_stdin_open=True)
+            self.assertTrue(until(lambda: "ready" in full.text(), 60), full.now())
+            refused = sandbox.change(limits={"memory_mb": 64})
+            self.assertEqual((409, "limit_in_use"), (refused.status, refused.json["code"]), refused)
+            self.assertEqual(str(128 << 20), held()[0])
+
     def test_share_of_the_processor(self):
         server = self.serve(SANDBOX_CPU_LIMIT="0.3")
         result = self.run_code(server, "import time\nend = time.monotonic() + 5\n"

@@ -159,6 +159,39 @@ TEST_F(WarmLiving, MemoryThatTheyHaveFromTheZygoteIsNobodysOwn) {
   EXPECT_EQ(jail_->report().ended, Ended::out_of_memory);
 }
 
+TEST_F(WarmLiving, LimitsAreChangedWithinThoseOfTheTemplate) {
+  const std::string count =
+      "import os, time\n"
+      "children = []\n"
+      "try:\n"
+      "    while len(children) < 100:\n"
+      "        child = os.fork()\n"
+      "        if child == 0: time.sleep(60); os._exit(0)\n"
+      "        children.append(child)\n"
+      "except BlockingIOError: pass\n"
+      "for child in children: os.kill(child, 9)\n"
+      "for child in children: os.waitpid(child, 0)\n"
+      "print(len(children))\n";
+  jail::TemplateSpec spec = decimal_template();
+  spec.jail.limits.processes = 16;
+  spec.jail.max_limits = spec.jail.limits;
+  spec.jail.max_limits->processes = 40;
+  spec.jail.max_limits->memory_bytes = spec.max_memory_bytes;
+  begin(spec);
+  const auto change = [this](std::uint32_t processes) {
+    const auto changed = jail_->change_limits({.processes = processes});
+    ASSERT_TRUE(changed) << changed.error().message();
+    ASSERT_TRUE(soon([this] { return jail_->advance() && jail_->limits_hold(); }));
+  };
+  EXPECT_EQ(run(warm("count.py", count)).out, "15\n");
+  change(10);
+  EXPECT_EQ(run(warm("count.py", count)).out, "9\n");
+  EXPECT_EQ(run(python_process(count)).out, "9\n");
+  change(30);
+  EXPECT_EQ(run(python_process(count)).out, "29\n");
+  EXPECT_EQ(run(warm("count.py", count)).out, "15\n") << "forks have at most the template's";
+}
+
 TEST_F(WarmLiving, WhatIsNoneOfTheTemplatesIsRefusedByField) {
   begin();
   const auto message = [this](const ProcessSpec& spec) {

@@ -49,8 +49,10 @@ class CgroupLeaf {
   // The directory's descriptor, for CLONE_INTO_CGROUP. Owned by the leaf.
   int directory() const noexcept { return directory_.get(); }
   void kill() const noexcept;  // kills every process in it, at once
-  // May also be called while processes run in it. Errors: kernel.
+  // These may also be called while processes run in it. Errors: kernel.
   Result<void> set_memory_limit(std::uint64_t bytes) const;
+  Result<void> set_process_limit(std::uint32_t processes) const;
+  Result<void> set_processor_limit(std::uint32_t percent_of_a_core) const;
   // What was used until now; must be read before the leaf is given up.
   LeafUsage usage() const;
 

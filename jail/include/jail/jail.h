@@ -112,6 +112,25 @@ class Jail {
   // The activity as of the last call of advance(), wait(), pause() or resume().
   Activity activity() const noexcept;
 
+  // Changes limits of a living jail, in Phase::running, up to JailSpec::max_limits; a paused one
+  // stays paused. All that is asked for is changed, or nothing is. Does not wait: lower limits hold
+  // for processes that run once limits_hold() says so.
+  //
+  // A jail that uses more memory than a lower limit ends, as it does when it exceeds one. Fewer
+  // processes than there are end none. A file system is not made smaller than what is in it.
+  // Where a limit is raised, the kernel keeps for each process that runs already the largest
+  // private mappings and the largest file that it was started with and, where the jail has no
+  // cgroup, the number of processes: only processes that are spawned later can use more. Those that
+  // a template's zygote forks never have more of these than JailSpec::limits.
+  //
+  // Errors: invalid, naming the limit; refused (a file system has more in it); unsupported
+  // (processor time without a cgroup; a working directory on the host's disk; there is no
+  // max_limits); closed, exhausted, kernel.
+  Result<void> change_limits(const LimitChange& change);
+  // Whether the limits of the last change hold for every process, as of the last call of advance()
+  // or wait(). True where there was no change.
+  bool limits_hold() const noexcept;
+
   // Opens a regular file or directory of a living jail, by an absolute path of the jail. Symbolic
   // links and ".." are resolved inside of the jail and lead nowhere else. `flags` and `mode` are
   // those of open(2), except that no file is made through a dangling link (EEXIST); the descriptor

@@ -166,6 +166,10 @@ struct JailSpec {
   std::optional<TerminalSize> terminal = std::nullopt;
   Limits limits;
   FilterProgram filter;  // from compile_policy(); an empty program is refused
+  // The most that Jail::change_limits() may ask for, no less than `limits`. Only for
+  // Life::until_ended and, in a pool, for Pool::launch_living(). Where it is not set, limits cannot
+  // be raised, nor file systems changed.
+  std::optional<Limits> max_limits = std::nullopt;
 };
 
 // Limits of one run, for callers that decide them later than the rest of Limits. A limit that is
@@ -179,5 +183,15 @@ struct RunLimits {
 // The identity that a guest sees. Outside, both map to the ids of the launcher.
 inline constexpr std::uint32_t guest_uid = 1000;
 inline constexpr std::uint32_t guest_gid = 1000;
+
+// New limits of a living jail that runs (Jail::change_limits()). One that is not set stays.
+struct LimitChange {
+  std::optional<std::uint64_t> memory_bytes = std::nullopt;
+  std::optional<std::uint32_t> processes = std::nullopt;
+  std::optional<std::uint32_t> cpu_percent = std::nullopt;  // takes a cgroup
+  std::optional<std::uint64_t> file_bytes = std::nullopt;
+  std::optional<std::uint64_t> workspace_bytes = std::nullopt;  // takes a tmpfs
+  std::optional<std::uint64_t> tmp_bytes = std::nullopt;
+};
 
 }  // namespace jail

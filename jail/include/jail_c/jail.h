@@ -107,6 +107,23 @@ jail_status jail_jail_signal(jail_jail* jail, int number, jail_error* error);
 jail_status jail_jail_pause(jail_jail* jail, jail_error* error);
 jail_status jail_jail_resume(jail_jail* jail, jail_error* error);
 jail_activity jail_jail_activity(const jail_jail* jail);  // JAIL_ACTIVITY_ACTIVE for NULL
+// New limits of a living jail that runs; 0: this one stays.
+typedef struct jail_limit_change {
+  size_t size;
+  uint64_t memory_bytes;
+  uint64_t file_bytes;
+  uint64_t workspace_bytes;  // takes a tmpfs
+  uint64_t tmp_bytes;
+  uint32_t processes;
+  uint32_t cpu_percent;  // takes a cgroup
+} jail_limit_change;
+// Changes limits of a living jail, up to those of jail_spec_set_max_limits(): all that are asked
+// for, or none. Does not wait: lower ones hold for processes that run once jail_jail_advance() has
+// heard so. What a raised limit means for these is with jail::Jail::change_limits().
+jail_status jail_jail_change_limits(jail_jail* jail, const jail_limit_change* change,
+                                    jail_error* error);
+// Whether the limits of the last change hold for every process: 1 or 0. 1 for NULL.
+int jail_jail_limits_hold(const jail_jail* jail);
 // Asks init to end the jail; the report follows. May be called from any thread, also while another
 // one uses the jail, as in jail_jail_wait(), but not while it destroys it.
 void jail_jail_cancel(jail_jail* jail);

@@ -80,6 +80,9 @@ jail_status jail_spec_allow_network(jail_spec* spec, const char* const* rules, c
 // Compiles the policy. It takes milliseconds, so a server does it once and copies the spec.
 jail_status jail_spec_set_policy(jail_spec* spec, const jail_policy* policy, jail_error* error);
 jail_status jail_spec_set_limits(jail_spec* spec, const jail_limits* limits, jail_error* error);
+// The most that jail_jail_change_limits() may ask for, no less than the limits. Only of a living
+// jail. Where it is not set, limits cannot be raised, nor file systems changed.
+jail_status jail_spec_set_max_limits(jail_spec* spec, const jail_limits* limits, jail_error* error);
 
 #ifdef __cplusplus
 }

@@ -38,6 +38,19 @@ Result<RunLimits> limits_of(const jail_run_limits* given) {
   return limits;
 }
 
+Result<LimitChange> change_of(const jail_limit_change* given) {
+  const Result<jail_limit_change> read = read_struct("jail_limit_change", given);
+  if (!read) return read.error();
+  LimitChange change;
+  if (read->memory_bytes > 0) change.memory_bytes = read->memory_bytes;
+  if (read->file_bytes > 0) change.file_bytes = read->file_bytes;
+  if (read->workspace_bytes > 0) change.workspace_bytes = read->workspace_bytes;
+  if (read->tmp_bytes > 0) change.tmp_bytes = read->tmp_bytes;
+  if (read->processes > 0) change.processes = read->processes;
+  if (read->cpu_percent > 0) change.cpu_percent = read->cpu_percent;
+  return change;
+}
+
 // The names come from the C++ interface; all of them are literals.
 template <class To, class From>
 const char* name_of(const From& value, To last) {
@@ -127,6 +140,19 @@ jail_status jail_jail_pause(jail_jail* jail, jail_error* error) {
 
 jail_status jail_jail_resume(jail_jail* jail, jail_error* error) {
   return guarded(__func__, {{"jail", jail}}, error, [&] { return jail->jail.resume(); });
+}
+
+jail_status jail_jail_change_limits(jail_jail* jail, const jail_limit_change* change,
+                                    jail_error* error) {
+  return guarded(__func__, {{"jail", jail}, {"change", change}}, error, [&]() -> Result<void> {
+    const Result<jail::LimitChange> read = jail::c::change_of(change);
+    if (!read) return read.error();
+    return jail->jail.change_limits(*read);
+  });
+}
+
+int jail_jail_limits_hold(const jail_jail* jail) {
+  return jail == nullptr || jail->jail.limits_hold() ? 1 : 0;
 }
 
 jail_activity jail_jail_activity(const jail_jail* jail) {

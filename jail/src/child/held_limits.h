@@ -29,6 +29,9 @@ class HeldLimits {
   // Returns which limit of the order is exceeded: wire::cause_memory, cause_cpu, or cause_none.
   wire::Cause look(const wire::Order& order);
 
+  // Has the next look come at once, and measure all there is: the limit has changed.
+  void look_at_once() { next_look_ns_ = next_memory_ns_ = next_walk_ns_ = rest_until_ns_ = 0; }
+
   // Looks only at the processor time.
   void look_at_processor_time();
 

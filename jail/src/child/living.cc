@@ -18,9 +18,11 @@
 #include "child/clocks.h"
 #include "child/guest_calls.h"
 #include "child/guest_start.h"
+#include "child/hand_over.h"
 #include "child/held_limits.h"
 #include "child/listeners.h"
 #include "child/port_socket.h"
+#include "child/process_limits.h"
 #include "child/raw_syscall.h"
 #include "child/spawned_process.h"
 #include "child/standstill.h"
@@ -61,7 +63,7 @@ class Living {
     signals_ = open_child_signals();
     if (zygote_.can_fork() && !try_fork()) return;
     close_streams();
-    if (!hand_over() || !await_start()) return;
+    if (!hand_over(control_, signals_, slots_) || !await_start()) return;
     while (cause_ == wire::cause_none && !owner_gone_) standstill_.is_on() ? hold() : step();
     if (!owner_gone_) end();
   }
@@ -87,23 +89,6 @@ class Living {
     for (const wire::Slot stream : {wire::slot_stdin, wire::slot_stdout, wire::slot_stderr}) {
       raw::call(SYS_close, slots_[stream]);
     }
-  }
-
-  bool hand_over() {
-    const long root =
-        raw::call(SYS_openat, AT_FDCWD, raw::address("/"), O_PATH | O_DIRECTORY | O_CLOEXEC);
-    long done = root < 0 ? root : signals_;
-    wire::Message message{};
-    message.type = wire::message_root;
-    if (done >= 0) done = send_message(control_, message, static_cast<int>(root));
-    if (root >= 0) raw::call(SYS_close, root);
-    message.type = wire::message_ready;
-    if (done >= 0) {
-      done = send_message(control_, message, static_cast<int>(slots_[wire::slot_workspace]));
-    }
-    if (done >= 0) return true;
-    send_failure(control_, 1, -1, static_cast<std::int32_t>(-done));
-    return false;
   }
 
   // Returns false where the owner is gone or took the jail back.
@@ -138,6 +123,8 @@ class Living {
       wake = smaller(wake, limits_.next_look_ns());
     }
     for (int i = 0; i < places_used_; ++i) processes_[i].expire(now);
+    process_limits_.look_if_due({processes_, places_used_}, now);
+    wake = smaller(wake, process_limits_.next_look_ns());
     ask_zygote();
     for (int i = 0; i < places_used_; ++i) {
       wake = smaller(wake, processes_[i].next_deadline_ns());
@@ -151,29 +138,38 @@ class Living {
     if (now >= standstill_.next_look_ns()) {
       const bool had_stopped = standstill_.state() == Standstill::State::still;
       if (!standstill_.look(now)) {
-        answer_pause(EBUSY);
+        answer(wire::message_paused, pause_serial_, EBUSY);
         go_on();
         return;
       }
-      if (!had_stopped && standstill_.state() == Standstill::State::still) answer_pause(0);
+      if (!had_stopped && standstill_.state() == Standstill::State::still)
+        answer(wire::message_paused, pause_serial_, 0);
     }
     await_events(beyond(standstill_.next_look_ns(), now_ns()));
   }
 
   void pause(const wire::Order& order) {
     pause_serial_ = order.serial;
-    if (standstill_.state() == Standstill::State::still) answer_pause(0);
+    if (standstill_.state() == Standstill::State::still)
+      answer(wire::message_paused, pause_serial_, 0);
     if (standstill_.is_on()) return;
     paused_at_ns_ = now_ns();
     standstill_.begin(paused_at_ns_);
   }
 
-  void answer_pause(std::int32_t error) {
+  void answer(wire::MessageType type, std::int32_t serial, std::int32_t error) {
     wire::Message message{};
-    message.type = wire::message_paused;
-    message.index = pause_serial_;
+    message.type = type;
+    message.index = serial;
     message.error = error;
     send_message(control_, message);
+  }
+
+  void change_limits(const wire::Order& order) {
+    order_.memory_bytes = order.memory_bytes;
+    limits_.look_at_once();
+    process_limits_.lower(order, {processes_, places_used_}, standstill_.is_on(), now_ns());
+    answer(wire::message_limits, order.serial, 0);
   }
 
   void resume() {
@@ -249,6 +245,7 @@ class Living {
     if (!process.read_start_report(static_cast<int>(slots_[wire::slot_proc]), clock_ns())) return;
     watch_.note_started(process.pid());
     watch_.note_open_files(process.pid());
+    process_limits_.note_started(now_ns());
   }
 
   // Releases a fork of the zygote, which is confined and waits for its order to run.
@@ -258,6 +255,7 @@ class Living {
     watch_.note_inherited_by(process.pid());
     watch_.note_open_files(process.pid());
     process.release(clock_ns());
+    process_limits_.note_started(now_ns());
   }
 
   void hear_notice(Listener& listener, short events) {
@@ -288,6 +286,8 @@ class Living {
       pause(order);
     } else if (order.type == wire::order_resume) {
       resume();
+    } else if (order.type == wire::order_limits) {
+      change_limits(order);
     }
     close_all(fds, count);
   }
@@ -391,8 +391,7 @@ class Living {
       slots_[wire::slot_stdin + i] = has_terminal ? terminal.slave : fds[2 + i];
     }
     slots_[wire::slot_terminal] = terminal.slave;
-    lower_limit(base_, plan_.data_limit_offset, order.data_limit);
-    lower_limit(base_, plan_.cpu_limit_offset, order.cpu_limit_s);
+    lower_limits(plan_, base_, order);
     const long mapped = map_command(fds[1], slots_);
     if (mapped == 0) start_guest(plan_, base_, slots_, report);
     fail_start(report, {-1, static_cast<std::int32_t>(-mapped)});
@@ -475,6 +474,7 @@ class Living {
   int control_;
   Watch watch_;
   HeldLimits limits_{watch_};
+  ProcessLimits process_limits_{static_cast<int>(slots_[wire::slot_proc])};
   Standstill standstill_{static_cast<int>(slots_[wire::slot_proc])};
   std::int32_t pause_serial_ = 0;
   std::uint64_t paused_at_ns_ = 0;

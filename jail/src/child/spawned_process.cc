@@ -102,6 +102,8 @@ void SpawnedProcess::take_over(const Given& given, const wire::Order& order, std
   next_cpu_look_ns_ = now;
   data_limit_ = order.data_limit;
   cpu_limit_s_ = order.cpu_limit_s;
+  processes_limit_ = order.processes_limit;
+  file_limit_ = order.file_limit;
   exec_ns_ = 0;
   has_held_order_ = false;
 }
@@ -231,7 +233,10 @@ bool SpawnedProcess::release(std::uint64_t now) {
   const struct {
     int resource;
     std::uint64_t most;
-  } limits[] = {{RLIMIT_DATA, data_limit_}, {RLIMIT_CPU, cpu_limit_s_}};
+  } limits[] = {{RLIMIT_DATA, data_limit_},
+                {RLIMIT_CPU, cpu_limit_s_},
+                {RLIMIT_NPROC, processes_limit_},
+                {RLIMIT_FSIZE, file_limit_}};
   long done = 0;
   for (const auto& limit : limits) {
     std::uint64_t pair[2];  // soft and hard

@@ -54,6 +54,8 @@ class SpawnedProcess {
   // that is held wait for that one.
   short control_events() const { return is_joining() || has_held_order_ ? 0 : POLLIN; }
   int start_report() const { return is_told_ ? start_report_ : -1; }
+  // Whether it has a number and runs no program yet.
+  bool is_starting() const { return pid_ != 0 && start_report_ >= 0; }
 
   // The time at which expire() has something to do.
   std::uint64_t next_deadline_ns() const;
@@ -119,6 +121,8 @@ class SpawnedProcess {
   std::uint64_t cpu_ns_ = 0;  // 0: no limit of its own
   std::uint64_t data_limit_ = 0;
   std::uint64_t cpu_limit_s_ = 0;
+  std::uint64_t processes_limit_ = 0;
+  std::uint64_t file_limit_ = 0;
   std::uint64_t next_cpu_look_ns_ = 0;
   std::uint64_t exec_ns_ = 0;
 };

@@ -28,7 +28,11 @@ enum Slot : std::uint8_t {
   slot_setup = 11,       // for the zygote only: see ZygoteSetup below
   slot_guest_plan = 12,  // for the zygote only: the plan whose guest list its forks run
   slot_egress = 13,      // where the jail's listening socket goes, where it has one (egress.h)
-  slot_first_free = 14,
+  // The contexts of the tmpfs mounts of a living jail, by which its owner changes their sizes. Init
+  // hands them over. Only where its limits can be changed.
+  slot_workspace_context = 14,
+  slot_tmp_context = 15,
+  slot_first_free = 16,
   slot_none = 0xff,
   // These belong to a process that is spawned into a living jail, and the first one to a guest too.
   // The plan of such a jail and the plan of a template's host are never the same one, so they share
@@ -93,9 +97,12 @@ struct PlanHeader {
   std::uint64_t clone_flags;
   std::uint64_t page_bytes;
   std::uint64_t max_mappings;  // that the kernel gives one process
-  // Two pairs of soft and hard limit in the plan's bytes that an order to start fills in.
+  // Pairs of soft and hard limit in the plan's bytes that an order to start fills in: the first two
+  // of every jail, all four of a living one.
   std::uint64_t data_limit_offset;
   std::uint64_t cpu_limit_offset;
+  std::uint64_t processes_limit_offset;
+  std::uint64_t file_limit_offset;
   std::uint64_t program_offset;  // of plan_started: the program's name in the working directory
   // Where jails have ids of the host of their own; else 0. Of a jail the id_digits in the maps that
   // it writes which LaunchRequest::ids goes to; of a host the maps that its launcher writes for it.
@@ -216,8 +223,9 @@ struct GuestReport {
 // process's control socket, its Command and, unless it gets a terminal, its three streams.
 // One to fork brings, in the place of the Command, an Invocation. One for a socket of the jail's
 // network brings the descriptor that the answer is sent on. An order to pause is answered by
-// message_paused, unless one to resume overtakes the answer. One to signal is for a jail with a
-// program of its own that was started.
+// message_paused, unless one to resume overtakes the answer. One to change the limits of a living
+// jail is answered by message_limits once they hold. One to signal is for a jail with a program of
+// its own that was started.
 enum OrderType : std::uint32_t {
   order_start = 1,
   order_cancel = 2,
@@ -227,11 +235,12 @@ enum OrderType : std::uint32_t {
   order_socket_ipv6 = 6,
   order_pause = 7,
   order_resume = 8,
-  order_signal = 9
+  order_signal = 9,
+  order_limits = 10
 };
 struct Order {
   OrderType type;
-  std::int32_t serial;    // of an order to pause, by which its answer is known
+  std::int32_t serial;    // of an order to pause or to change limits, by which its answer is known
   std::int32_t signal;    // of an order to signal, to the guest's process group
   std::uint16_t columns;  // of the terminal of a spawned process or of a guest; 0: it has none
   std::uint16_t rows;
@@ -240,6 +249,10 @@ struct Order {
   std::uint64_t memory_bytes;
   std::uint64_t data_limit;  // RLIMIT_DATA and RLIMIT_CPU of the guest
   std::uint64_t cpu_limit_s;
+  // RLIMIT_NPROC and RLIMIT_FSIZE of a process of a living jail, in orders to spawn, to fork and to
+  // change limits.
+  std::uint64_t processes_limit;
+  std::uint64_t file_limit;
 };
 
 inline constexpr std::size_t socket_fds = 1;
@@ -282,7 +295,14 @@ enum MessageType : std::uint32_t {
   message_paused = 10,  // from init of a living jail, of the order whose serial is `index`:
                         // nothing runs; `error` set: its processes could not be stopped, and go on
   message_terminal = 11,  // from init, to order_start: the owner's side of the guest's terminal
+  message_context = 12,   // from init of a living jail, before message_ready: the context of the
+                          // tmpfs that `index` (FileSystem) names
+  message_limits = 13,    // from init of a living jail, to the order whose serial is `index`: its
+                          // limits hold for every process
 };
+
+// The values of `index` in message_context.
+enum FileSystem : std::int32_t { file_system_workspace = 0, file_system_tmp = 1 };
 
 // The values of `index` in message_failed for a process that could not be made, where no call of a
 // plan failed.

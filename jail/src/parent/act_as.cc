@@ -38,6 +38,12 @@ void set_real_user(uid_t uid) {
   stay_dumpable();
 }
 
+// Takes the file ids along.
+void set_effective_user(uid_t uid) {
+  ::syscall(SYS_setresuid, unchanged, uid, unchanged);
+  stay_dumpable();
+}
+
 }  // namespace
 
 ActAs::ActAs(const wire::Ids& ids) noexcept {
@@ -56,6 +62,16 @@ CountAs::CountAs(const wire::Ids& ids) noexcept {
 
 CountAs::~CountAs() {
   if (own_.uid != 0) set_real_user(own_.uid);
+}
+
+AdministerAs::AdministerAs(const wire::Ids& ids) noexcept {
+  if (ids.uid == 0) return;
+  own_ = {::geteuid(), ::getegid()};
+  set_effective_user(ids.uid);
+}
+
+AdministerAs::~AdministerAs() {
+  if (own_.uid != 0) set_effective_user(own_.uid);
 }
 
 ActAsOwnerOf::ActAsOwnerOf(int directory) noexcept {

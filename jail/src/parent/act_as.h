@@ -27,4 +27,15 @@ class CountAs {
   wire::Ids own_{};
 };
 
+// While it lives, this thread has the rights of who made that user's namespaces, in them alone.
+class AdministerAs {
+ public:
+  explicit AdministerAs(const wire::Ids& ids) noexcept;
+  AdministerAs(const AdministerAs&) = delete;
+  ~AdministerAs();
+
+ private:
+  wire::Ids own_{};
+};
+
 }  // namespace jail

@@ -36,6 +36,11 @@ Result<std::string> make_directory(int tree, std::atomic<std::uint64_t>& made) {
   }
 }
 
+std::string cpu_quota(std::uint32_t percent_of_a_core) {
+  const std::uint64_t quota = std::max(min_cpu_quota_us, cpu_period_us * percent_of_a_core / 100);
+  return std::to_string(quota) + " " + std::to_string(cpu_period_us);
+}
+
 }  // namespace
 
 std::size_t CgroupLeaf::Tree::remove_abandoned() {
@@ -87,6 +92,14 @@ Result<void> CgroupLeaf::set_memory_limit(std::uint64_t bytes) const {
   return write_cgroup_file(directory_.get(), "memory.max", std::to_string(bytes));
 }
 
+Result<void> CgroupLeaf::set_process_limit(std::uint32_t processes) const {
+  return write_cgroup_file(directory_.get(), "pids.max", std::to_string(processes));
+}
+
+Result<void> CgroupLeaf::set_processor_limit(std::uint32_t percent_of_a_core) const {
+  return write_cgroup_file(directory_.get(), "cpu.max", cpu_quota(percent_of_a_core));
+}
+
 LeafUsage CgroupLeaf::usage() const {
   LeafUsage usage;
   const std::string peak = read_cgroup_file(directory_.get(), "memory.peak");
@@ -111,12 +124,11 @@ Result<CgroupLeaf> CgroupTree::make_leaf(const LeafLimits& limits) const {
   Fd leaf_directory(::openat(directory, name->c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   CgroupLeaf leaf(tree_, std::move(*name), std::move(leaf_directory));
   if (leaf.directory() < 0) return cgroup_error("open a cgroup", errno);
-  const std::uint64_t quota = std::max(min_cpu_quota_us, cpu_period_us * limits.cpu_percent / 100);
   const std::pair<const char*, std::string> settings[] = {
       {"memory.max", std::to_string(limits.memory_bytes)},
       {"memory.oom.group", "1"},
       {"pids.max", std::to_string(limits.processes)},
-      {"cpu.max", std::to_string(quota) + " " + std::to_string(cpu_period_us)},
+      {"cpu.max", cpu_quota(limits.cpu_percent)},
       {"memory.swap.max", "0"},
   };
   for (const auto& [file, text] : settings) {

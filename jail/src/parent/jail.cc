@@ -156,6 +156,17 @@ Result<Phase> Jail::State::read_reports() {
           activity = message.error == 0 ? Activity::paused : Activity::active;
         }
         break;
+      case wire::message_context:
+        if (phase != Phase::launching || workspace.valid() || message.index < 0 ||
+            message.index >= static_cast<std::int32_t>(contexts.size())) {
+          return give_up();
+        }
+        contexts[static_cast<std::size_t>(message.index)] = std::move(received.fd);
+        break;
+      case wire::message_limits:
+        if (message.index <= held_limits_serial || message.index > limits_serial) return give_up();
+        held_limits_serial = message.index;
+        break;
       case wire::message_failed: {
         Error error = step_error(message, describe_call(*plan, message.phase, message.index));
         if (lease && message.phase == 0 && message.error == EACCES) {

@@ -52,10 +52,14 @@ struct Jail::State {
   // That start() may ask for.
   std::uint64_t max_memory_bytes = limits.memory_bytes;
   std::chrono::milliseconds max_cpu = limits.cpu;
+  // That change_limits() may ask for.
+  Limits max_limits;
   Fd control;
   Fd process;    // pidfd of init, once the launcher sent it
   Fd workspace;  // directory of the working tmpfs, once init is ready
   Fd root;       // of a living jail, once init is ready
+  // Contexts of the tmpfs of /workspace and of /tmp, where their size can be changed.
+  std::array<Fd, 2> contexts;
   // What processes of a living jail have in common.
   struct Spawning {
     std::string working_directory;
@@ -65,6 +69,9 @@ struct Jail::State {
   std::optional<Spawning> spawning;
   Activity activity = Activity::active;
   std::int32_t pause_serial = 0;  // of the last order to pause
+  // The numbers of the last order to change limits, and of the last one that init has carried out.
+  std::int32_t limits_serial = 0;
+  std::int32_t held_limits_serial = 0;
   std::array<Fd, 3> streams;
   std::optional<TerminalSize> terminal_size;  // that the guest's has when it starts
   Fd terminal;                                // the owner's side, once init has sent it

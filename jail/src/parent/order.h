@@ -34,6 +34,10 @@ Result<void> set_non_blocking(const Fd& fd);
 // Resizes the terminal of a jail or a process; `terminal` is not valid where it has none.
 Result<void> resize_terminal(const Fd& terminal, TerminalSize size);
 
+// Sets the limits that each process of a living jail gets, in an order to spawn, to fork or to
+// change limits.
+void set_process_limits(const Jail::State& jail, wire::Order& order);
+
 // The standard streams of a guest: its ends, and the owner's, which do not block.
 struct StreamPipes {
   std::array<Fd, 3> guest;

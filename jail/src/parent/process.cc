@@ -104,7 +104,8 @@ Result<void> check_process(const ProcessSpec& spec, const Limits& limits) {
   return check_limits(own);
 }
 
-wire::Order order_to_spawn(const ProcessSpec& spec, const Limits& limits) {
+wire::Order order_to_spawn(const ProcessSpec& spec, const Jail::State& jail) {
+  const Limits& limits = jail.limits;
   wire::Order order{};
   order.type = spec.warm ? wire::order_fork : wire::order_spawn;
   if (spec.terminal) {
@@ -115,7 +116,7 @@ wire::Order order_to_spawn(const ProcessSpec& spec, const Limits& limits) {
   order.wall_ns = static_cast<std::uint64_t>(wall.count());
   if (spec.cpu)
     order.cpu_ns = static_cast<std::uint64_t>(std::chrono::nanoseconds(*spec.cpu).count());
-  order.data_limit = private_mapping_limit(limits.memory_bytes);
+  set_process_limits(jail, order);
   order.cpu_limit_s = cpu_seconds_limit(spec.cpu.value_or(limits.cpu));
   return order;
 }
@@ -150,7 +151,7 @@ Result<Process> Jail::spawn(const ProcessSpec& spec) const {
     pipes = std::move(*made);
     for (const Fd& end : pipes.guest) lent.push_back(end.get());
   }
-  const wire::Order order = order_to_spawn(spec, jail.limits);
+  const wire::Order order = order_to_spawn(spec, jail);
   const std::string_view bytes(reinterpret_cast<const char*>(&order), sizeof order);
   if (!send_with_fds(jail.control.get(), bytes, lent)) return sending_error("spawn a process");
   state->plan = jail.plan;

@@ -126,6 +126,27 @@ Result<void> check_limits(const Limits& limits) {
   return {};
 }
 
+Result<void> check_within(const Limits& limits, const Limits& most) {
+  const auto above = [](const char* name, std::uint64_t limit, std::uint64_t bound) {
+    return invalid(std::string("limits.") + name + ": " + std::to_string(limit) +
+                   ", above max_limits, " + std::to_string(bound));
+  };
+  const struct {
+    const char* name;
+    std::uint64_t limit;
+    std::uint64_t bound;
+  } bounds[] = {{"memory_bytes", limits.memory_bytes, most.memory_bytes},
+                {"processes", limits.processes, most.processes},
+                {"cpu_percent", limits.cpu_percent, most.cpu_percent},
+                {"file_bytes", limits.file_bytes, most.file_bytes},
+                {"workspace_bytes", limits.workspace_bytes, most.workspace_bytes},
+                {"tmp_bytes", limits.tmp_bytes, most.tmp_bytes}};
+  for (const auto& each : bounds) {
+    if (each.limit > each.bound) return above(each.name, each.limit, each.bound);
+  }
+  return {};
+}
+
 Result<void> check_spec(const JailSpec& spec, const HostFacts& host) {
   if (host.uid == 0) {
     return Error{ErrorKind::refused, "run a jail as host uid 0", 0,
@@ -149,7 +170,10 @@ Result<void> check_spec(const JailSpec& spec, const HostFacts& host) {
                  "files of the host can belong to no such user: launch it without IdRange"};
   }
   if (Result<void> network = check_network(spec.network); !network) return network;
-  return check_limits(spec.limits);
+  if (Result<void> limits = check_limits(spec.limits); !limits) return limits;
+  if (!spec.max_limits) return {};
+  if (Result<void> limits = check_limits(*spec.max_limits); !limits) return limits;
+  return check_within(spec.limits, *spec.max_limits);
 }
 
 }  // namespace jail

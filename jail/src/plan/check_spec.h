@@ -24,6 +24,9 @@ Result<void> check_one_program(const JailSpec& spec);
 // Checks the limits, those of a run as well.
 Result<void> check_limits(const Limits& limits);
 
+// Checks those that Jail::change_limits() can change against what they may be at most.
+Result<void> check_within(const Limits& limits, const Limits& most);
+
 // Checks binds, volumes and devices (check_extras.cc).
 Result<void> check_extras(const JailSpec& spec);
 

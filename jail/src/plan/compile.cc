@@ -114,6 +114,9 @@ HostFacts HostFacts::of_this_host(std::uint32_t uid, std::uint32_t gid) {
 
 Result<Plan> compile(const JailSpec& given, const HostFacts& host) {
   if (Result<void> checked = check_spec(given, host); !checked) return checked.error();
+  if (given.max_limits && given.life != Life::until_ended) {
+    return invalid("max_limits: only the limits of a living jail can be changed");
+  }
   const JailSpec spec = with_shown_again(given);
   Plan plan;
   plan.clone_flags = own_namespaces | CLONE_NEWCGROUP;
@@ -226,7 +229,8 @@ Result<Plan> compile_forked(const JailSpec& given, const HostFacts& host,
   HostFacts inside = host;
   if (Result<void> checked = check_one_program(given); !checked) return checked.error();
   if (Result<void> checked = check_spec(given, host); !checked) return checked.error();
-  const JailSpec spec = with_shown_again(given);
+  JailSpec spec = with_shown_again(given);
+  spec.max_limits.reset();  // they are those of the template's living jails
   inside.uid = guest_uid;
   inside.gid = guest_gid;
   Plan plan;

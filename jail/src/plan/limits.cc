@@ -65,12 +65,13 @@ void add_zygote_limits(Builder& builder, const JailSpec& spec, const HostFacts& 
 }
 
 void add_limits(Builder& builder, Plan& plan, const JailSpec& spec, const HostFacts& host) {
-  const Limits& limits = spec.limits;
+  // Init lowers four of these for each process of a living jail.
+  const Limits& limits = spec.max_limits ? *spec.max_limits : spec.limits;
   LimitWriter writer(builder, host);
   // The kernel counts in the jail's own user namespace, where init is one of the processes.
-  writer.set(RLIMIT_NPROC, limits.processes + 1, "processes");
+  plan.processes_limit = writer.set(RLIMIT_NPROC, limits.processes + 1, "processes");
   writer.set(RLIMIT_NOFILE, limits.open_files, "open files");
-  writer.set(RLIMIT_FSIZE, limits.file_bytes, "the size of a file");
+  plan.file_limit = writer.set(RLIMIT_FSIZE, limits.file_bytes, "the size of a file");
   plan.data_limit =
       writer.set(RLIMIT_DATA, private_mapping_limit(limits.memory_bytes), "private memory");
   set_stack(writer, limits);

@@ -11,10 +11,17 @@ constexpr std::int64_t attach_by_descriptor = MOVE_MOUNT_F_EMPTY_PATH;
 }  // namespace
 
 SlotRef MountWriter::make(const std::string& type, const std::vector<MountOption>& options,
-                          std::uint64_t attributes, const std::string& of) {
+                          std::uint64_t attributes, const std::string& of,
+                          std::uint8_t kept_context) {
   const std::string what = of.empty() ? type : type + " of " + of;
-  const SlotRef context = builder_.open(
-      JAIL_CALL(fsopen), {builder_.text(type), Builder::value(FSOPEN_CLOEXEC)}, "open " + type);
+  const bool is_kept = kept_context != wire::slot_none;
+  const auto opened = {builder_.text(type), Builder::value(FSOPEN_CLOEXEC)};
+  SlotRef context{kept_context};
+  if (is_kept) {
+    builder_.call(JAIL_CALL(fsopen), opened, "open " + type).result_slot = kept_context;
+  } else {
+    context = builder_.open(JAIL_CALL(fsopen), opened, "open " + type);
+  }
   for (const MountOption& option : options) {
     builder_.call(JAIL_CALL(fsconfig),
                   {Builder::slot(context), Builder::value(FSCONFIG_SET_STRING),
@@ -29,7 +36,7 @@ SlotRef MountWriter::make(const std::string& type, const std::vector<MountOption
                                       {Builder::slot(context), Builder::value(FSMOUNT_CLOEXEC),
                                        Builder::value(static_cast<std::int64_t>(attributes))},
                                       "mount " + what);
-  builder_.close(context, type);
+  if (!is_kept) builder_.close(context, type);
   return mount;
 }
 

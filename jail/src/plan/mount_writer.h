@@ -24,9 +24,11 @@ class MountWriter {
  public:
   explicit MountWriter(Builder& builder) : builder_(builder) {}
 
-  // Makes a mount that is not attached yet.
+  // Makes a mount that is not attached yet. The slot `kept_context` keeps the context, by which
+  // options of the file system can be changed afterwards; wire::slot_none: it is closed.
   SlotRef make(const std::string& type, const std::vector<MountOption>& options,
-               std::uint64_t attributes, const std::string& of = "");
+               std::uint64_t attributes, const std::string& of = "",
+               std::uint8_t kept_context = wire::slot_none);
 
   // Makes a view of `directory` whose inodes are this mount's own: nobody else sees a lock on one
   // of them, while their pages are shared. `layers` are at least two, the uppermost first,

@@ -35,8 +35,9 @@ constexpr char layer_root[] = "/run/root";
 constexpr char layer_empty[] = "/run/empty";
 
 void attach_writable(Builder& builder, MountWriter& mounts, SlotRef root, const std::string& path,
-                     std::uint8_t slot, const std::vector<MountOption>& options) {
-  const SlotRef mount = mounts.make("tmpfs", options, restricted);
+                     std::uint8_t slot, const std::vector<MountOption>& options,
+                     std::uint8_t kept_context) {
+  const SlotRef mount = mounts.make("tmpfs", options, restricted, "", kept_context);
   mounts.attach(mount, Builder::slot(root), path.substr(1), path);
   builder
       .call(JAIL_CALL(openat),
@@ -49,6 +50,9 @@ void attach_writable(Builder& builder, MountWriter& mounts, SlotRef root, const 
 
 void attach_writables(Builder& builder, MountWriter& mounts, SlotRef root, const JailSpec& spec) {
   const Limits& limits = spec.limits;
+  const auto kept = [&spec](wire::Slot slot) -> std::uint8_t {
+    return spec.max_limits ? slot : wire::slot_none;
+  };
   if (has_workspace_on_disk(spec)) {
     // The volume is there already.
     builder
@@ -59,10 +63,12 @@ void attach_writables(Builder& builder, MountWriter& mounts, SlotRef root, const
         .result_slot = wire::slot_workspace;
   } else {
     attach_writable(builder, mounts, root, "/workspace", wire::slot_workspace,
-                    tmpfs_options(limits.workspace_bytes, limits.workspace_inodes, "0755"));
+                    tmpfs_options(limits.workspace_bytes, limits.workspace_inodes, "0755"),
+                    kept(wire::slot_workspace_context));
   }
   attach_writable(builder, mounts, root, "/tmp", wire::slot_tmp,
-                  tmpfs_options(limits.tmp_bytes, limits.tmp_inodes, "1777"));
+                  tmpfs_options(limits.tmp_bytes, limits.tmp_inodes, "1777"),
+                  kept(wire::slot_tmp_context));
 }
 
 constexpr std::uint64_t sealed = restricted | MOUNT_ATTR_NOEXEC;

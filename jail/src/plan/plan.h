@@ -39,6 +39,8 @@ struct Plan {
   std::uint64_t max_mappings = 65'530;
   std::uint32_t data_limit = 0;  // places in `bytes`, see wire::PlanHeader
   std::uint32_t cpu_limit = 0;
+  std::uint32_t processes_limit = 0;
+  std::uint32_t file_limit = 0;
   std::uint32_t program = 0;
   // See wire::PlanHeader.
   static constexpr std::uint32_t nowhere = ~std::uint32_t{0};

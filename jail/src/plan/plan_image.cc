@@ -50,6 +50,8 @@ Result<Fd> to_image(const Plan& plan) {
   header.max_mappings = plan.max_mappings;
   header.data_limit_offset = bytes_offset + plan.data_limit;
   header.cpu_limit_offset = bytes_offset + plan.cpu_limit;
+  header.processes_limit_offset = bytes_offset + plan.processes_limit;
+  header.file_limit_offset = bytes_offset + plan.file_limit;
   header.program_offset = bytes_offset + plan.program;
   if (plan.uid_map != Plan::nowhere) header.uid_map_offset = bytes_offset + plan.uid_map;
   if (plan.gid_map != Plan::nowhere) header.gid_map_offset = bytes_offset + plan.gid_map;

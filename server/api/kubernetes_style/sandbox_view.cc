@@ -54,6 +54,7 @@ std::string success(const runtime::Sandbox& sandbox, std::string_view done) {
 void write_named_sandbox(Writer& writer, const runtime::Sandboxes& sandboxes,
                          const runtime::Sandbox& sandbox) {
   const runtime::SandboxRequest& request = sandbox.request();
+  const runtime::SandboxLimits limits = sandbox.limits();
   const auto metadata = sandbox.metadata();
   writer.begin_object().key("name").string(name_of(sandbox)).key("id").string(sandbox.id());
   writer.key("environment");
@@ -64,8 +65,10 @@ void write_named_sandbox(Writer& writer, const runtime::Sandboxes& sandboxes,
   idle ? writer.number(minutes(*idle)) : writer.null();
   writer.key("idle_policy").string(request.pauses_at_its_end ? "scaledown" : "delete");
   writer.key("workdir").string(request.working_directory);
-  writer.key("cpu_limit").string(millicores_text(sandboxes.options().cores));
-  writer.key("memory_limit").string(mebibytes_text(request.memory_mb));
+  writer.key("cpu_limit")
+      .string(millicores_text(limits.cpu_percent == 0 ? sandboxes.options().cores
+                                                      : limits.cpu_percent / 100.0));
+  writer.key("memory_limit").string(mebibytes_text(limits.memory_mb));
   writer.key("ports");
   write_ports(writer, word_in(metadata, ports_metadata));
   writer.key("status").string(status_of(sandbox));

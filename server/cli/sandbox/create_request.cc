@@ -45,6 +45,16 @@ void write_network(json::Writer& writer, const std::vector<std::string>& allow,
   writer.end_object();
 }
 
+void write_limits(json::Writer& writer, const LimitOptions& limits) {
+  if (limits == LimitOptions()) return;
+  writer.key("limits").begin_object();
+  write_number(writer, "memory_mb", limits.memory_mb);
+  write_number(writer, "processes", limits.processes);
+  write_number(writer, "disk_mb", limits.disk_mb);
+  if (limits.cpu) writer.key("cpu").number(*limits.cpu);
+  writer.end_object();
+}
+
 }  // namespace
 
 // What was not said is left to the server.
@@ -57,13 +67,7 @@ std::string request_of(const CreateOptions& options,
   write_text(writer, "working_directory", options.working_directory);
   write_map(writer, "env", options.env);
   write_map(writer, "metadata", options.metadata);
-  if (options.memory_mb || options.processes || options.disk_mb) {
-    writer.key("limits").begin_object();
-    write_number(writer, "memory_mb", options.memory_mb);
-    write_number(writer, "processes", options.processes);
-    write_number(writer, "disk_mb", options.disk_mb);
-    writer.end_object();
-  }
+  write_limits(writer, options.limits);
   write_text(writer, "disk_kind", options.disk_kind);
   write_number(writer, "timeout_seconds", options.timeout_seconds);
   write_number(writer, "idle_seconds", options.idle_seconds);
@@ -79,6 +83,7 @@ std::string request_of(const ChangeOptions& options,
                        const std::vector<runtime::NetworkSecret>& secrets) {
   json::Writer writer;
   writer.begin_object();
+  write_limits(writer, options.limits);
   if (options.allow) write_network(writer, *options.allow, secrets);
   write_number(writer, "timeout_seconds", options.timeout_seconds);
   write_number(writer, "idle_seconds", options.idle_seconds);

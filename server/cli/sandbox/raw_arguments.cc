@@ -11,6 +11,7 @@ const runtime::RequestRules& rules_of_any_server() {
     widest.ceilings = typed_ceilings;
     widest.max_lifetime = runtime::longest_lifetime;
     widest.max_directory_mb = runtime::largest_directory_mb;
+    widest.max_cpu = runtime::largest_cpu_limit;
     return widest;
   }();
   return rules;

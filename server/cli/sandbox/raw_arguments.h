@@ -39,6 +39,7 @@ struct RawSandboxArguments {
   std::uint32_t seconds = 0;
   std::uint32_t tail = 0;
   double timeout = 0;
+  double cpu = 0;
   std::string source;
   std::string destination;
   std::string path;

@@ -25,10 +25,10 @@ struct RefusedLimit {
 
 constexpr std::string_view refused_process =
     "the command seems to have been refused a process or thread: the sandbox may have ";
-constexpr std::string_view more_processes = " at once; sandbox create --processes gives more";
+constexpr std::string_view more_processes = " at once; sandbox resize --processes gives more";
 constexpr std::string_view refused_space =
     "the command seems to have been refused space: what the sandbox may have on a disk is ";
-constexpr std::string_view more_space = " MB; sandbox create --disk gives more";
+constexpr std::string_view more_space = " MB; sandbox resize --disk gives more";
 
 constexpr std::string_view not_allowed =
     "the sandbox may not reach it; sandbox change --allow names what it may";

@@ -11,6 +11,7 @@
 #include "server/cli/common_arguments.h"
 #include "server/cli/exit_codes.h"
 #include "server/cli/sandbox/file_arguments.h"
+#include "server/cli/sandbox/limit_arguments.h"
 #include "server/cli/sandbox/raw_arguments.h"
 
 namespace server::client {
@@ -26,10 +27,6 @@ struct Row {
   void (*define)(CLI::App& command, RawSandboxArguments& raw);
   Parsed (*parsed)(const CLI::App& command, const RawSandboxArguments& raw);
 };
-
-const runtime::Field& limit_of(std::string_view name) {
-  return *runtime::find_field(runtime::sandbox_limit_fields(), name);
-}
 
 const runtime::Field& member_of(std::string_view name) {
   return *runtime::find_field(runtime::sandbox_fields(), name);
@@ -112,11 +109,7 @@ void define_create(CLI::App& command, RawSandboxArguments& raw) {
   command.add_option("--workdir", raw.working_directory, "Where processes start [/workspace]")
       ->type_name("DIR");
   add_many(command, "--metadata", raw.metadata, "NAME=VALUE", "A note to find it by; may repeat");
-  add_number(command, "--memory", raw.memory, "MB", limit_of("memory_mb"), "Memory limit in MB");
-  add_number(command, "--processes", raw.processes, "N", limit_of("processes"),
-             "Processes and threads at once [128]");
-  add_number(command, "--disk", raw.disk, "MB", limit_of("disk_mb"),
-             "For /workspace and /tmp, each [64]");
+  add_limits(command, raw);
   command
       .add_option("--disk-kind", raw.disk_kind,
                   "What /workspace is: memory, or a directory on the host's disk [memory]")
@@ -149,9 +142,7 @@ Parsed parsed_create(const CLI::App& command, const RawSandboxArguments& raw) {
   if (!raw.working_directory.empty()) options.working_directory = absolute(raw.working_directory);
   if (auto wrong = read_texts("--env", raw.env, options.env)) return *wrong;
   if (auto wrong = read_texts("--metadata", raw.metadata, options.metadata)) return *wrong;
-  options.memory_mb = given(command, "--memory", raw.memory);
-  options.processes = given(command, "--processes", raw.processes);
-  options.disk_mb = given(command, "--disk", raw.disk);
+  options.limits = limits_of(command, raw);
   options.timeout_seconds = given(command, "--timeout", raw.lifetime);
   options.idle_seconds = given(command, "--idle", raw.idle);
   options.disk_kind = raw.disk_kind;
@@ -344,7 +335,25 @@ void define_change(CLI::App& command, RawSandboxArguments& raw) {
              "Seconds that it lives, from now on");
   add_number(command, "--idle", raw.idle, "SECONDS", member_of("idle_seconds"),
              "End it after so many seconds without a process or a request");
+  add_limits(command, raw);
   add_json(command, raw);
+}
+
+void define_resize(CLI::App& command, RawSandboxArguments& raw) {
+  add_id(command, raw);
+  add_limits(command, raw);
+  add_json(command, raw);
+}
+
+Parsed parsed_resize(const CLI::App& command, const RawSandboxArguments& raw) {
+  ChangeOptions options;
+  options.id = raw.id;
+  options.limits = limits_of(command, raw);
+  if (options.limits == LimitOptions()) {
+    return mistake(command, "expected a limit: --memory, --processes, --disk or --cpu");
+  }
+  options.format = format_of(raw);
+  return options;
 }
 
 Parsed parsed_change(const CLI::App& command, const RawSandboxArguments& raw) {
@@ -358,10 +367,12 @@ Parsed parsed_change(const CLI::App& command, const RawSandboxArguments& raw) {
   if (auto wrong = parse_secrets(raw, options.secrets)) return *wrong;
   options.timeout_seconds = given(command, "--timeout", raw.lifetime);
   options.idle_seconds = given(command, "--idle", raw.idle);
-  if (!options.allow && !options.timeout_seconds && !options.idle_seconds) {
-    return mistake(
-        command,
-        "expected what to change: --allow, with it --secret, --no-network, --timeout or --idle");
+  options.limits = limits_of(command, raw);
+  if (!options.allow && !options.timeout_seconds && !options.idle_seconds &&
+      options.limits == LimitOptions()) {
+    return mistake(command,
+                   "expected what to change: --allow, with it --secret, --no-network, --timeout, "
+                   "--idle or a limit (--memory, --processes, --disk, --cpu)");
   }
   options.format = format_of(raw);
   return options;
@@ -398,7 +409,8 @@ constexpr Row rows[] = {
     {"events", "Show what happened in one", define_events, parsed_events},
     {"metrics", "Show what one uses", define_get, parsed_metrics},
     {"renew", "Let it live longer, or shorter", define_renew, parsed_renew},
-    {"change", "Change what it may reach, or its times", define_change, parsed_change},
+    {"change", "Change what it may reach, its times or limits", define_change, parsed_change},
+    {"resize", "Change what it may use, while it runs", define_resize, parsed_resize},
     {"pause", "Stop all that runs in some", define_ids, parsed_ids<PauseOptions>},
     {"resume", "Let some go on that are paused", define_ids, parsed_ids<ResumeOptions>},
     {"delete", "End some, with all that is in them", define_ids, parsed_ids<DeleteOptions>},

@@ -19,15 +19,22 @@ enum class Format : std::uint8_t { text, json };
 
 // Below, `id` is the id or the name of a sandbox and not empty, and what is not there was not said.
 
+struct LimitOptions {
+  std::optional<std::uint32_t> memory_mb;
+  std::optional<std::uint32_t> processes;
+  std::optional<std::uint32_t> disk_mb;
+  std::optional<double> cpu;
+
+  bool operator==(const LimitOptions&) const = default;
+};
+
 struct CreateOptions {
   std::string name;
   std::string template_name;
   std::string working_directory;
   NamedTexts env;
   NamedTexts metadata;
-  std::optional<std::uint32_t> memory_mb;
-  std::optional<std::uint32_t> processes;
-  std::optional<std::uint32_t> disk_mb;
+  LimitOptions limits;
   std::string disk_kind;
   std::optional<std::uint32_t> timeout_seconds;
   std::optional<std::uint32_t> idle_seconds;
@@ -154,6 +161,7 @@ struct ChangeOptions {
   std::string id;
   std::optional<std::vector<std::string>> allow;  // empty: no network
   std::vector<SecretOption> secrets;
+  LimitOptions limits;
   std::optional<std::uint32_t> timeout_seconds;
   std::optional<std::uint32_t> idle_seconds;
   Format format = Format::text;

@@ -106,12 +106,19 @@ std::string metadata_text(const json::Value& sandbox) {
   return text;
 }
 
+// Without a cgroup nothing holds a sandbox to its number of processors.
+bool is_slowed_down(const json::Value& sandbox) {
+  const json::Value* const by = json::member(sandbox, "enforced_by");
+  return by != nullptr && shown(*by, "cpu") == "cgroup";
+}
+
 std::string limits_text(const json::Value& sandbox) {
   const json::Value* const limits = json::member(sandbox, "limits");
   if (limits == nullptr) return "-";
   return shown(*limits, "memory_mb") + " MB of memory, " + shown(*limits, "processes") +
          " processes, " + shown(*limits, "disk_mb") + " MB of disk" +
-         (shown(sandbox, "disk_kind") == "directory" ? " (a directory of the host)" : "");
+         (shown(sandbox, "disk_kind") == "directory" ? " (a directory of the host)" : "") +
+         (is_slowed_down(sandbox) ? ", " + shown(*limits, "cpu") + " processors" : "");
 }
 
 // "NAME:PATH", and "ro" where it is read alone, of each volume.

@@ -141,7 +141,7 @@ export interface SandboxOptions extends CallOptions {
   env?: Record<string, string>;
   workingDirectory?: string;
   metadata?: Record<string, string>;
-  limits?: { memoryMb?: number; processes?: number; diskMb?: number; cpu?: number };
+  limits?: SandboxLimitOptions;
   /** What /workspace is; "directory": on the host's disk, where it may be larger than memory. */
   diskKind?: "memory" | "directory";
   /** Its lifetime; null: as long as the operator allows. */
@@ -154,11 +154,21 @@ export interface SandboxOptions extends CallOptions {
   volumes?: { volume: string; path: string; readOnly?: boolean }[];
 }
 
+/** `cpu`: how many processors, such as 0.5; only where the server's sandboxes have cgroups. */
+export interface SandboxLimitOptions {
+  memoryMb?: number;
+  processes?: number;
+  diskMb?: number;
+  cpu?: number;
+}
+
 export interface SandboxChanges extends CallOptions {
   timeoutSeconds?: number | null;
   idleSeconds?: number | null;
   metadata?: Record<string, string>;
   network?: SandboxNetwork;
+  /** Those that are left out stay. */
+  limits?: SandboxLimitOptions;
 }
 
 export interface CommandOptions extends CallOptions {

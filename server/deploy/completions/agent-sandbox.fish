@@ -155,7 +155,7 @@ complete -c agent-sandbox -n $seen -l size -x -d 'The most that its files may ta
 set -l seen '__fish_seen_subcommand_from volume; and __fish_seen_subcommand_from create copy list get'
 complete -c agent-sandbox -n $seen -l json -d 'Print what the server answers'
 
-set -l actions create list get exec shell cp ls rm url watch ps logs kill port token events metrics renew change pause resume delete
+set -l actions create list get exec shell cp ls rm url watch ps logs kill port token events metrics renew change resize pause resume delete
 set -l seen "__fish_seen_subcommand_from sandbox; and not __fish_seen_subcommand_from $actions"
 complete -c agent-sandbox -n $seen -a create -d 'Make one'
 complete -c agent-sandbox -n $seen -a list -d 'Show them'
@@ -175,7 +175,8 @@ complete -c agent-sandbox -n $seen -a token -d 'Give it another access token'
 complete -c agent-sandbox -n $seen -a events -d 'Show what happened'
 complete -c agent-sandbox -n $seen -a metrics -d 'Show what it uses'
 complete -c agent-sandbox -n $seen -a renew -d 'Let it live longer'
-complete -c agent-sandbox -n $seen -a change -d 'Change what it may reach'
+complete -c agent-sandbox -n $seen -a change -d 'Change what it may reach, its times or limits'
+complete -c agent-sandbox -n $seen -a resize -d 'Change what it may use'
 complete -c agent-sandbox -n $seen -a pause -d 'Stop all that runs in some'
 complete -c agent-sandbox -n $seen -a resume -d 'Let some go on'
 complete -c agent-sandbox -n $seen -a delete -d 'End some'
@@ -191,10 +192,13 @@ complete -c agent-sandbox -n $seen -l workdir -x -d 'Where processes start'
 set -l seen '__fish_seen_subcommand_from sandbox; and __fish_seen_subcommand_from create list'
 complete -c agent-sandbox -n $seen -l metadata -x -d 'A note to find it by'
 
-set -l seen '__fish_seen_subcommand_from sandbox; and __fish_seen_subcommand_from create'
+set -l seen '__fish_seen_subcommand_from sandbox; and __fish_seen_subcommand_from create change resize'
 complete -c agent-sandbox -n $seen -l memory -x -d 'Memory limit in MB'
 complete -c agent-sandbox -n $seen -l processes -x -d 'Processes and threads at once'
 complete -c agent-sandbox -n $seen -l disk -x -d 'For /workspace and /tmp, each, in MB'
+complete -c agent-sandbox -n $seen -l cpu -x -d 'Processors that it may use'
+
+set -l seen '__fish_seen_subcommand_from sandbox; and __fish_seen_subcommand_from create'
 complete -c agent-sandbox -n $seen -l disk-kind -xa 'memory directory' -d 'What /workspace is'
 
 set -l seen '__fish_seen_subcommand_from sandbox; and __fish_seen_subcommand_from create exec change'
@@ -241,13 +245,13 @@ set -l seen '__fish_seen_subcommand_from sandbox; and __fish_seen_subcommand_fro
 complete -c agent-sandbox -n $seen -l signal -xa 'TERM KILL INT HUP QUIT STOP CONT USR1 USR2' -d 'By name or number'
 complete -c agent-sandbox -n $seen -l group -d 'All processes of its group'
 
-set -l seen '__fish_seen_subcommand_from sandbox; and __fish_seen_subcommand_from create list get exec ls url watch ps events metrics change'
+set -l seen '__fish_seen_subcommand_from sandbox; and __fish_seen_subcommand_from create list get exec ls url watch ps events metrics change resize'
 complete -c agent-sandbox -n $seen -l json -d 'Print what the server answers'
 
 set -l seen '__fish_seen_subcommand_from sandbox; and __fish_seen_subcommand_from cp'
 complete -c agent-sandbox -n $seen -F
 
-for action in get exec shell ls rm url watch ps logs kill port token events metrics renew change
+for action in get exec shell ls rm url watch ps logs kill port token events metrics renew change resize
     complete -c agent-sandbox -n "__agent_sandbox_names_none_after sandbox $action" -a '(__agent_sandbox_known sandboxes)'
 end
 complete -c agent-sandbox -n '__fish_seen_subcommand_from sandbox; and __fish_seen_subcommand_from pause resume delete' -a '(__agent_sandbox_known sandboxes)'

@@ -77,6 +77,7 @@ static void check_spec(void) {
   REFUSES("root is NULL", jail_spec_set_root(spec, NULL, &error));
   REFUSES("policy is NULL", jail_spec_set_policy(spec, NULL, &error));
   REFUSES("limits is NULL", jail_spec_set_limits(spec, NULL, &error));
+  REFUSES("limits is NULL", jail_spec_set_max_limits(spec, NULL, &error));
   REFUSES("rules is NULL", jail_spec_allow_network(spec, NULL, "label", &error));
   jail_spec_destroy(spec);
   jail_spec_destroy(NULL);
@@ -119,6 +120,9 @@ static void check_launcher_and_jail(void) {
   REFUSES("jail is NULL", jail_jail_signal(NULL, SIGINT, &error));
   REFUSES("jail is NULL", jail_jail_pause(NULL, &error));
   REFUSES("jail is NULL", jail_jail_resume(NULL, &error));
+  jail_limit_change change = {.size = sizeof change};
+  REFUSES("jail is NULL", jail_jail_change_limits(NULL, &change, &error));
+  CHECK(jail_jail_limits_hold(NULL) == 1);
   jail_jail_cancel(NULL);
   jail_jail_kill(NULL, JAIL_ENDED_KILLED);
   jail_jail_destroy(NULL);

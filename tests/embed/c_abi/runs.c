@@ -165,6 +165,7 @@ static void check_processes(const jail_launcher *launcher) {
   static const char *const shell[] = {"/usr/bin/python3", "-c", "input()", NULL};
   static const char *const none[] = {NULL};
   jail_process_options options = {.size = sizeof options, .working_directory = "/tmp"};
+  jail_limit_change change = {.size = sizeof change};
   jail_report report = {.size = sizeof report};
   jail_spec *spec = python_spec("");
   jail_process *process = NULL;
@@ -184,6 +185,12 @@ static void check_processes(const jail_launcher *launcher) {
   REFUSES("paused", jail_jail_spawn(jail, argv, NULL, &options, &process, &error));
   SUCCEEDS(jail_jail_resume(jail, &error));
   CHECK(jail_jail_activity(jail) == JAIL_ACTIVITY_ACTIVE);
+  CHECK(jail_jail_limits_hold(jail) == 1);
+  change.processes = 200;
+  REFUSES("limits.processes: 200", jail_jail_change_limits(jail, &change, &error));
+  change.processes = 100;
+  SUCCEEDS(jail_jail_change_limits(jail, &change, &error));
+  while (jail_jail_limits_hold(jail) == 0) SUCCEEDS(jail_jail_advance(jail, NULL, &error));
   REFUSES("argv: empty", jail_jail_spawn(jail, none, NULL, NULL, &process, &error));
   SUCCEEDS(jail_jail_spawn(jail, argv, NULL, &options, &process, &error));
   REFUSES("has not ended", jail_process_report(process, &report, &error));

@@ -32,8 +32,8 @@ One parsed_as(Words args) {
 TEST(SandboxArguments, CreateNeedsNothing) {
   const auto options = parsed_as<CreateOptions>({"create"});
   EXPECT_TRUE(options.name.empty() && options.env.empty() && options.allow.empty());
-  EXPECT_FALSE(options.memory_mb || options.processes || options.disk_mb ||
-               options.timeout_seconds || options.idle_seconds);
+  EXPECT_FALSE(options.limits.memory_mb || options.limits.processes || options.limits.disk_mb ||
+               options.limits.cpu || options.timeout_seconds || options.idle_seconds);
   EXPECT_EQ(options.format, Format::text);
 }
 
@@ -49,9 +49,9 @@ TEST(SandboxArguments, CreateTakesEveryOption) {
   EXPECT_EQ(options.template_name, "python");
   EXPECT_THAT(options.env, ElementsAre(Pair("A", "b=c"), Pair("B", "")));
   EXPECT_THAT(options.metadata, ElementsAre(Pair("owner", "me")));
-  EXPECT_EQ(options.memory_mb, 512u);
-  EXPECT_EQ(options.processes, 16u);
-  EXPECT_EQ(options.disk_mb, 32u);
+  EXPECT_EQ(options.limits.memory_mb, 512u);
+  EXPECT_EQ(options.limits.processes, 16u);
+  EXPECT_EQ(options.limits.disk_mb, 32u);
   EXPECT_EQ(options.disk_kind, "directory");
   EXPECT_EQ(options.timeout_seconds, 60u);
   EXPECT_EQ(options.idle_seconds, 30u);
@@ -103,13 +103,13 @@ TEST(SandboxArguments, VolumesHaveAPlaceAndMayBeReadOnly) {
 TEST(SandboxArguments, TimesAndSizesMayHaveUnits) {
   const auto options = parsed_as<CreateOptions>(
       {"create", "--memory", "1g", "--disk", "128m", "--timeout", "2h", "--idle", "90s"});
-  EXPECT_EQ(options.memory_mb, 1024u);
-  EXPECT_EQ(options.disk_mb, 128u);
+  EXPECT_EQ(options.limits.memory_mb, 1024u);
+  EXPECT_EQ(options.limits.disk_mb, 128u);
   EXPECT_EQ(options.timeout_seconds, 7200u);
   EXPECT_EQ(options.idle_seconds, 90u);
   // A million and more is written without an exponent.
   EXPECT_EQ(parsed_as<CreateOptions>({"create", "--timeout", "30d"}).timeout_seconds, 2'592'000u);
-  EXPECT_EQ(parsed_as<CreateOptions>({"create", "--memory", "1000g"}).memory_mb, 1'024'000u);
+  EXPECT_EQ(parsed_as<CreateOptions>({"create", "--memory", "1000g"}).limits.memory_mb, 1'024'000u);
   EXPECT_EQ(
       parsed_as<ExecOptions>({"exec", "box", "--timeout", "500ms", "--", "true"}).timeout_seconds,
       0.5);
@@ -203,6 +203,24 @@ TEST(SandboxArguments, Change) {
   EXPECT_FALSE(parsed_as<ChangeOptions>({"change", "box", "--idle", "5"}).allow);
 }
 
+TEST(SandboxArguments, Limits) {
+  const std::vector<std::string> limits = {"--memory", "1g", "--processes", "16",
+                                           "--disk",   "32", "--cpu",       "0.5"};
+  for (const std::vector<std::string>& before :
+       {std::vector<std::string>{"resize", "box"}, std::vector<std::string>{"change", "box"}}) {
+    std::vector<std::string> words = before;
+    words.insert(words.end(), limits.begin(), limits.end());
+    const auto options = parsed_as<ChangeOptions>(words);
+    EXPECT_EQ(options.id, "box");
+    EXPECT_EQ(options.limits.memory_mb, 1024u);
+    EXPECT_EQ(options.limits.processes, 16u);
+    EXPECT_EQ(options.limits.disk_mb, 32u);
+    EXPECT_EQ(options.limits.cpu, 0.5);
+    EXPECT_FALSE(options.allow || options.timeout_seconds || options.idle_seconds);
+  }
+  EXPECT_EQ(parsed_as<CreateOptions>({"create", "--cpu", "2"}).limits.cpu, 2.0);
+}
+
 TEST(SandboxArguments, ASandboxMayBeCalledAsASubcommandIs) {
   EXPECT_EQ(parsed_as<GetOptions>({"get", "list"}).id, "list");
   EXPECT_THAT(parsed_as<DeleteOptions>({"delete", "exec", "get"}).ids, ElementsAre("exec", "get"));
@@ -285,6 +303,11 @@ TEST(SandboxArguments, MistakesAreUsageErrorsThatNameTheWord) {
       {{"renew", "box", "0"}, "seconds"},
       {{"change", "box"}, "--no-network"},
       {{"change", "--no-network"}, "ID"},
+      {{"resize", "box"}, "--memory, --processes, --disk or --cpu"},
+      {{"resize", "--memory", "64"}, "ID"},
+      {{"resize", "box", "--cpu", "0"}, "--cpu"},
+      {{"resize", "box", "--cpu", "1025"}, "--cpu"},
+      {{"resize", "box", "--memory", "31"}, "--memory"},
       {{"change", "box", "--allow", "a:1", "--no-network"}, "one of --allow and --no-network"},
       {{"change", "box", "--allow", "a"}, "--allow a"},
       {{"create", "--secret", "a.org:A=@b"}, "--allow"},

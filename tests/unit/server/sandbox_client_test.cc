@@ -83,7 +83,7 @@ TEST(CreateRequest, SaysWhatWasSaidAndNothingElse) {
   CreateOptions options;
   options.name = "box";
   options.env = {{"A", "1"}, {"A", "2"}, {"\"", "\n"}};
-  options.memory_mb = 64;
+  options.limits.memory_mb = 64;
   options.disk_kind = "directory";
   options.idle_seconds = 9;
   options.on_timeout = "pause";

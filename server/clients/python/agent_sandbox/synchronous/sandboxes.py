@@ -93,8 +93,9 @@ class Sandbox:
         return self._changed(Request("GET", self.path))
 
     def change(self, *, timeout_seconds: Union[float, None, Unset] = UNSET, idle_seconds: Union[float, None, Unset] = UNSET,
-                     metadata: Optional[Mapping[str, str]] = None, network: Optional[Network] = None) -> SandboxDetails:
-        """Changes the given fields. The lifetime counts from now on, and the network changes at once."""
+                     metadata: Optional[Mapping[str, str]] = None, network: Optional[Network] = None,
+                     limits: Optional[Mapping[str, float]] = None) -> SandboxDetails:
+        """Changes the given fields. The lifetime counts from now on; the network and the limits change at once."""
         return self._changed(Request("PATCH", self.path, body=request_fields(locals(), _NULLABLE)))
 
     def renew(self, timeout_seconds: Optional[float]) -> SandboxDetails:
