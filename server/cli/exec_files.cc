@@ -119,6 +119,10 @@ jail::Result<ArtifactDirectories> ArtifactDirectories::open(const ArtifactOption
   ArtifactDirectories directories;
   directories.overwrite_ = options.overwrite;
   for (const ArtifactOptions::Artifact& artifact : options.wanted) {
+    if (artifact.directory.empty()) {
+      directories.entries_.push_back({artifact, {}});
+      continue;
+    }
     const std::string doing = "--artifact: write into " + artifact.directory;
     const bool is_new = ::mkdir(artifact.directory.c_str(), 0777) == 0;
     if (!is_new && errno != EEXIST) {
@@ -174,6 +178,7 @@ std::vector<jail::Error> ArtifactDirectories::store(
   for (const jail::CollectedFile& file : files) {
     for (std::size_t place = 0; place < entries_.size(); ++place) {
       const Entry& entry = entries_[place];
+      if (entry.wanted.directory.empty()) continue;
       if (!jail::glob_names(entry.wanted.glob, file.path)) continue;
       const int why_not = keeper_ != nullptr
                               ? keeper_->store(static_cast<std::uint32_t>(place), file)
