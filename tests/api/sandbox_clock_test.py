@@ -90,21 +90,22 @@ class NextServer(ReturnTest):
         for offset, how in ((DAY, "kill"), (-DAY, "kill"), (DAY, "stop")):
             with self.subTest(offset=offset, how=how):
                 self.clock.set(0)
-                self.start(JOBS_DURABLE="true")
-                made, paused = self.make(timeout_seconds=HOUR), self.make(timeout_seconds=HOUR)
+                self.start()
+                made, paused, other = (self.make(timeout_seconds=HOUR) for _ in range(3))
+                made.put("/workspace/kept", b"kept")
                 paused.pause()
                 self.clock.set(offset)
                 # Each look at what they use begins with a look at the clock.
                 self.assertTrue(host_view.wait_until(lambda made=made: self.was_looked_at(made), 40))
-                # The answer to this comes after all that was kept before.
-                self.assertEqual(201, made.put("/workspace/kept", b"kept").status)
+                # The answer to this comes once all is stored that was kept before.
+                self.assertEqual(200, other.change(metadata={"a": "b"}).status)
                 self.end(how)
                 self.start()
                 again = self.again(made)
                 self.assertEqual(("running", "paused"), (again.now()["state"], self.again(paused).now()["state"]))
                 self.assertTrue(HOUR - 300 < self.left(again) <= HOUR + 1, self.left(again))
                 self.assertEqual(b"kept", again.get("/workspace/kept").body)
-                for sandbox in (again, self.again(paused)):
+                for sandbox in (again, self.again(paused), self.again(other)):
                     self.assertEqual(204, sandbox.delete().status)
                 self.end("stop")
 
