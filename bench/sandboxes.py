@@ -1,6 +1,7 @@
 """Living sandboxes: the time to create one, and the cost of many that wait or are paused."""
 import concurrent.futures
 import http.client
+import os
 import threading
 import time
 
@@ -57,11 +58,30 @@ def processor_milliseconds_per_second(pid):
     return 1e3 * (memory.processor_seconds(pid) - before) / WATCHED_SECONDS
 
 
+class Held:
+    """What the server and all processes below it have, beside memory of the host."""
+
+    def __init__(self, pid):
+        self.processes, self.descriptors = len(memory.descendants(pid)), memory.descriptors(pid)
+
+
+def add_of_each(pid, count, before, figures):
+    """Adds what each of `count` paused sandboxes has, of which there were none `before`."""
+    now, numbers = Held(pid), figures.numbers
+    numbers[f"processes of each of {count} paused sandboxes"] = (now.processes - before.processes) / count
+    numbers[f"descriptors of the server for each of {count} paused sandboxes"] = (now.descriptors - before.descriptors) / count
+    if os.geteuid() == 0:
+        sizes = memory.unshared_kb(pid)
+        numbers[f"MB of each of {count} paused sandboxes (USS)"] = sizes[len(sizes) // 2] / 1024
+    else:
+        figures.missing["USS of sandboxes"] = "only root may look into every process of a jail"
+
+
 def many(sandboxes, pid, count, figures):
     """The cost of `count` sandboxes that exist together: new, then with a process that sleeps in each, then paused, then
     resumed by a command. `pid` is the server's; the memory is what the host has less of."""
     numbers = figures.numbers
-    alone = host_view.available_mb()
+    alone, before = host_view.available_mb(), Held(pid)
     with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
         made = list(pool.map(lambda _: microseconds_of(sandboxes.create), range(count)))
         ids = [sandbox for _, sandbox in made]
@@ -76,6 +96,7 @@ def many(sandboxes, pid, count, figures):
         list(pool.map(lambda sandbox: sandboxes.send("POST", f"/{sandbox}/pause"), ids))
         time.sleep(SETTLE_SECONDS)
         numbers[f"ms of a processor that {count} paused sandboxes use in a second"] = processor_milliseconds_per_second(pid)
+        add_of_each(pid, count, before, figures)
         answers = list(pool.map(lambda sandbox: sandboxes.run(sandbox, "/bin/echo", "42").json["stdout"], ids))
         numbers[f"of {count} paused sandboxes ran a command"] = sum(answer == "42\n" for answer in answers)
         list(pool.map(lambda sandbox: sandboxes.send("DELETE", f"/{sandbox}"), ids))

@@ -221,7 +221,7 @@ test_full() {
   JAIL_TEST_CHANNELS=1 ring release escape_channels
   # Half of the seconds in cold jails and half in warm ones: a quarter of an hour.
   JAIL_TEST_SEQUENCES=450 ring release escape_sequences
-  JAIL_TEST_PAUSES=1000 ring_for_all_users api --jobs 2 --repeat 3
+  JAIL_TEST_PAUSES=1000 JAIL_TEST_SWAPS=10000 ring_for_all_users api --jobs 2 --repeat 3
   rings_in_machine 6.12 JAIL_TEST_JAILS=1000
   corpus_in_machine 6.1
   attacks_in_machine 6.1

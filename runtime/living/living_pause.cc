@@ -136,7 +136,10 @@ void LivingSandbox::go_on_with_pause(std::chrono::system_clock::time_point since
 
 LivingSandbox::Clocks LivingSandbox::clocks() const {
   const std::lock_guard lock(mutex_);
-  Clocks clocks{.ends_at = ends_at_, .pauses = all_pauses_, .paused_since = {}, .left = {}};
+  const Time until = pause_ && pause_->began ? *pause_->began : clock_->now();
+  const auto lived =
+      std::chrono::duration_cast<std::chrono::milliseconds>(until - began_) - all_pauses_;
+  Clocks clocks{.ends_at = end_by_calendar(), .lived = lived, .paused_since = {}, .left = {}};
   if (pause_ && pause_->began) {
     clocks.paused_since = pause_->since;
     clocks.left = pause_->left;

@@ -344,6 +344,16 @@ std::shared_ptr<void> LivingSandbox::take_port_place(Attendance attendance) {
 
 std::chrono::system_clock::time_point LivingSandbox::ends_at() const {
   const std::lock_guard lock(mutex_);
+  return end_by_calendar();
+}
+
+// The calendar may have been set. A smaller difference is that of two readings of the clocks.
+std::chrono::system_clock::time_point LivingSandbox::end_by_calendar() const {
+  constexpr std::chrono::seconds a_jump{1};
+  const auto now = std::chrono::system_clock::now();
+  const auto end =
+      now + std::chrono::duration_cast<std::chrono::system_clock::duration>(end_ - clock_->now());
+  if (std::chrono::abs(end - ends_at_) >= a_jump) ends_at_ = end;
   return ends_at_;
 }
 

@@ -193,7 +193,7 @@ class LivingSandbox : public std::enable_shared_from_this<LivingSandbox> {
                         std::chrono::milliseconds left);
   struct Clocks {
     std::chrono::system_clock::time_point ends_at{};  // as ends_at()
-    std::chrono::milliseconds pauses{};               // of all pauses that are over
+    std::chrono::milliseconds lived{};                // without pauses
     std::optional<std::chrono::system_clock::time_point> paused_since{};
     std::chrono::milliseconds left{};  // of its lifetime, while it is paused
   };
@@ -255,6 +255,7 @@ class LivingSandbox : public std::enable_shared_from_this<LivingSandbox> {
   jail::Result<void> resume_on_demand_now();
   Time last_end() const;
   void set_end(Time at);
+  std::chrono::system_clock::time_point end_by_calendar() const;
   void set_end_by_calendar(std::chrono::system_clock::time_point at);
   void end_now(Cause cause);
   Time next_look() const;
@@ -284,7 +285,7 @@ class LivingSandbox : public std::enable_shared_from_this<LivingSandbox> {
   Bells for_its_limits_;
   std::optional<std::chrono::milliseconds> idle_;
   Time end_{};
-  std::chrono::system_clock::time_point ends_at_{};  // the same by the calendar
+  mutable std::chrono::system_clock::time_point ends_at_{};  // the same by the calendar
   struct Pause {
     std::optional<Cause> why{};                     // nullopt: somebody asked for it
     Time give_up_at{};                              // it fails if it has not begun by then

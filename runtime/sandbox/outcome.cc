@@ -24,7 +24,7 @@ Outcome of_time(const RunRequest& request, const jail::ExitReport& report, milli
   // Where one core was busy all the time both limits are met at about the same moment; the deadline
   // is named.
   const bool by_cpu = used >= cpu && report.phases.ran < request.timeout * 9 / 10;
-  outcome.code = by_cpu ? "cpu_time" : "wall_time";
+  outcome.code = by_cpu ? "timeout_cpu" : "timeout_wall";
   outcome.met = RequestLimit::time;
   outcome.limit = seconds(by_cpu ? cpu : request.timeout);
   outcome.used = duration<double>(by_cpu ? used : report.phases.ran).count();
@@ -81,13 +81,20 @@ Outcome outcome_of(const RunRequest& request, const jail::ExitReport& report, mi
     case jail::Ended::out_of_memory:
       return of_memory(request, report, ceilings);
     case jail::Ended::violation:
-      return plain("system_call", "the program made a system call that is forbidden here");
+      return plain("policy_violation", "the program made a system call that is forbidden here");
     case jail::Ended::cancelled:
       return cancelled_outcome();
     case jail::Ended::killed:
       break;
   }
   return plain("killed", "the program was killed from outside of its jail");
+}
+
+std::string code_of_today(const std::string& code) {
+  if (code == "wall_time") return "timeout_wall";
+  if (code == "cpu_time") return "timeout_cpu";
+  if (code == "system_call") return "policy_violation";
+  return code;
 }
 
 std::string held_by(std::uint32_t processes) {

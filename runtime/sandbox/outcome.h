@@ -18,8 +18,8 @@ struct RunRequest;
 enum class RequestLimit : std::uint8_t { time, memory, idle, disk };
 
 struct Outcome {
-  // success, exit_status, wall_time, cpu_time, out_of_memory, signal, system_call, killed or
-  // cancelled.
+  // success, exit_status, timeout_wall, timeout_cpu, out_of_memory, signal, policy_violation,
+  // killed or cancelled.
   std::string code = "killed";
   std::string cause;  // a sentence whose subject is "the program", without its full stop
   // The limit of the request that was met; where none was, the numbers mean nothing. They are
@@ -39,6 +39,9 @@ Outcome outcome_of(const RunRequest& request, const jail::ExitReport& report,
 
 // The outcome of a run that was cancelled, whether or not its program had started.
 Outcome cancelled_outcome();
+
+// The code of an outcome, as it is called now, for one that an earlier version kept or sent.
+std::string code_of_today(const std::string& code);
 
 // The end of a sentence about memory: ", in 3 processes". Empty for 0, which means that the number
 // is not known.

@@ -20,7 +20,7 @@
 
 #include "jail/launcher.h"
 #include "runtime/sandbox/admission.h"
-#include "runtime/sandbox/ground.h"
+#include "runtime/sandbox/jail_base.h"
 #include "runtime/sandbox/jail_handle.h"
 #include "runtime/sandbox/jail_limits.h"
 #include "runtime/sandbox/language.h"
@@ -76,7 +76,7 @@ class LeafSweeper : public std::enable_shared_from_this<LeafSweeper> {
 // A template with its files read.
 struct Prepared {
   std::string name;
-  Ground ground;
+  JailBase base;
   std::shared_ptr<WarmPool> pool;  // null where no jail waits
   std::atomic<std::uint64_t> cold{0};
 };
@@ -126,14 +126,14 @@ class JailRunner final : public Runner {
  public:
   JailRunner(asio::any_io_executor executor, RunnerOptions options,
              std::shared_ptr<Launchers> launchers, std::shared_ptr<NetworkNews> network_news,
-             Ground ground)
+             JailBase base)
       : executor_(std::move(executor)),
         options_(std::move(options)),
         admission_(std::make_shared<Admission>(options_.max_running, options_.max_queued,
                                                options_.max_of_a_caller)),
         launchers_(std::move(launchers)),
         network_news_(std::move(network_news)),
-        ground_(std::move(ground)),
+        base_(std::move(base)),
         setting_(setting()) {
     if (options_.cgroups) sweeper_ = std::make_shared<LeafSweeper>(executor_, *options_.cgroups);
   }
@@ -152,11 +152,11 @@ class JailRunner final : public Runner {
   // requested.
   Result<void> prepare_templates() {
     for (const Template& what : options_.templates) {
-      auto ground = ground_of(what, ground_);
-      if (!ground) return ground.error();
+      auto base = jail_base_of(what, base_);
+      if (!base) return base.error();
       auto prepared = std::make_unique<Prepared>();
       prepared->name = what.name;
-      prepared->ground = std::move(*ground);
+      prepared->base = std::move(*base);
       if (what.pool.usual > 0) {
         prepared->pool = std::make_shared<WarmPool>(
             executor_, clock_,
@@ -164,8 +164,7 @@ class JailRunner final : public Runner {
                                      const jail::PoolOptions& options) {
               return open_living(*launchers, spec, options);
             },
-            template_spec(what, prepared->ground), pool_options(what.pool),
-            options_.on_pool_trouble);
+            template_spec(what, prepared->base), pool_options(what.pool), options_.on_pool_trouble);
         if (what.name == name_of(Language::python)) prepared->pool->open();
       }
       templates_.push_back(std::move(prepared));
@@ -201,13 +200,13 @@ class JailRunner final : public Runner {
   }
 
   Result<LivingJail> launch_living(const LivingRequest& request) override {
-    const Ground* ground = &ground_;
+    const JailBase* base = &base_;
     if (!request.template_name.empty() && request.template_name != no_template) {
       const Prepared* const prepared = prepared_named(request.template_name);
       if (prepared == nullptr) return jail::invalid("template: there is no such one");
-      ground = &prepared->ground;
+      base = &prepared->base;
     }
-    const jail::JailSpec spec = living_spec(request, *ground);
+    const jail::JailSpec spec = living_spec(request, *base);
     auto launched = launchers_->launch(spec, request.failed);
     if (!launched) return launched.error();
     LivingJail living{.jail = std::move(launched->jail),
@@ -221,7 +220,7 @@ class JailRunner final : public Runner {
   Result<std::string> explain(const RunRequest& request) override {
     const Prepared* const prepared = prepared_for(request);
     return launchers_->current()->explain(
-        spec_of(request, prepared == nullptr ? ground_ : prepared->ground));
+        spec_of(request, prepared == nullptr ? base_ : prepared->base));
   }
 
   RunnerState state() const override {
@@ -288,13 +287,13 @@ class JailRunner final : public Runner {
     return collectors_->get_executor();
   }
 
-  jail::JailSpec spec_of(const RunRequest& request, const Ground& ground) {
+  jail::JailSpec spec_of(const RunRequest& request, const JailBase& base) {
     jail::JailSpec spec;
     spec.argv = arguments_of(request);
     spec.env = environment_of(request);
-    spec.root = *ground.root;
+    spec.root = *base.root;
     spec.terminal = request.terminal;
-    spec.filter = request.terminal ? terminal_filter(ground) : ground.filter;
+    spec.filter = request.terminal ? terminal_filter(base) : base.filter;
     spec.network = request.network;
     spec.limits.wall = request.timeout;
     spec.limits.cpu = cpu_of(request.timeout);
@@ -308,21 +307,21 @@ class JailRunner final : public Runner {
 
   // With what shells do with a terminal, unless an operator's policy contradicts it. Made when it
   // is first needed.
-  jail::FilterProgram terminal_filter(const Ground& ground) {
+  jail::FilterProgram terminal_filter(const JailBase& base) {
     const std::lock_guard lock(terminal_filters_mutex_);
-    const auto [place, is_new] = terminal_filters_.try_emplace(&ground);
+    const auto [place, is_new] = terminal_filters_.try_emplace(&base);
     if (is_new) {
-      auto filter = jail::compile_policy(jail::with_rules(ground.policy, jail::terminal_rules()));
-      place->second = filter ? *filter : ground.filter;
+      auto filter = jail::compile_policy(jail::with_rules(base.policy, jail::terminal_rules()));
+      place->second = filter ? *filter : base.filter;
     }
     return place->second;
   }
 
-  jail::JailSpec living_spec(const LivingRequest& request, const Ground& ground) {
+  jail::JailSpec living_spec(const LivingRequest& request, const JailBase& base) {
     jail::JailSpec spec;
     spec.life = jail::Life::until_ended;
-    spec.root = *ground.root;
-    spec.filter = terminal_filter(ground);
+    spec.root = *base.root;
+    spec.filter = terminal_filter(base);
     spec.limits.wall = request.max_lifetime;
     spec.limits.cpu = cpu_of(request.max_lifetime);
     spec.limits.cpu_percent = request.cpu_percent == 0 ? options_.cpu_percent : request.cpu_percent;
@@ -350,7 +349,7 @@ class JailRunner final : public Runner {
   }
 
   // Returns the template's jails as a request with a program and no options would get them.
-  jail::TemplateSpec template_spec(const Template& what, const Ground& ground) {
+  jail::TemplateSpec template_spec(const Template& what, const JailBase& base) {
     RunRequest plain;
     plain.language = what.language;
     plain.memory_limit_mb = options_.usual_memory_mb;
@@ -359,7 +358,7 @@ class JailRunner final : public Runner {
     jail::TemplateSpec spec;
     spec.name = what.name;
     spec.warmth = what.warmth;
-    spec.jail = spec_of(plain, ground);
+    spec.jail = spec_of(plain, base);
     spec.max_memory_bytes = std::uint64_t{max_mb} << 20;
     spec.max_cpu = cpu_of(options_.max_timeout);
     spec.imports = what.imports;
@@ -389,7 +388,7 @@ class JailRunner final : public Runner {
       if (!leased || *leased) return leased;
     }
     Prepared* const prepared = prepared_for(request);
-    if (prepared == nullptr) return launch(request, ground_, failed);
+    if (prepared == nullptr) return launch(request, base_, failed);
     if (prepared->pool == nullptr || request.terminal) return launch_as(*prepared, request, failed);
     if (way == Way::any) {
       const WarmFit fit = fit_of(*prepared, request);
@@ -437,13 +436,13 @@ class JailRunner final : public Runner {
 
   Result<Leased> launch_as(const Prepared& prepared, const RunRequest& request,
                            const JailMaker& failed) {
-    auto leased = launch(request, prepared.ground, failed);
+    auto leased = launch(request, prepared.base, failed);
     if (leased) leased->template_name = prepared.name;
     return leased;
   }
 
-  Result<Leased> launch(const RunRequest& request, const Ground& ground, const JailMaker& failed) {
-    auto launched = launchers_->launch(spec_of(request, ground), failed);
+  Result<Leased> launch(const RunRequest& request, const JailBase& base, const JailMaker& failed) {
+    auto launched = launchers_->launch(spec_of(request, base), failed);
     if (!launched) return launched.error();
     return Leased{.jail = handle_of(std::move(launched->jail)),
                   .maker = std::move(launched->launcher)};
@@ -455,11 +454,11 @@ class JailRunner final : public Runner {
   const std::shared_ptr<Launchers> launchers_;
   const std::shared_ptr<NetworkNews> network_news_;
   const std::shared_ptr<const TimeSource> clock_ = system_time();
-  const Ground ground_;
+  const JailBase base_;
   const Run::Setting setting_;
   std::vector<std::unique_ptr<Prepared>> templates_;  // the same all the time
   std::mutex terminal_filters_mutex_;
-  std::map<const Ground*, jail::FilterProgram> terminal_filters_;
+  std::map<const JailBase*, jail::FilterProgram> terminal_filters_;
   std::shared_ptr<LeafSweeper> sweeper_;  // null without cgroups
   std::atomic<std::uint64_t> total_{0};
   std::once_flag collectors_made_;
@@ -481,10 +480,10 @@ Result<std::unique_ptr<Runner>> Runner::create(asio::any_io_executor executor,
                                      .egress = options.egress,
                                      .on_egress = news->before(options.on_egress)});
   if (!launchers) return launchers.error();
-  Ground ground{.root = options.root, .policy = std::move(policy), .filter = std::move(*filter)};
-  if (ground.root == nullptr) ground.root = std::make_shared<const jail::Root>(jail::host_root());
+  JailBase base{.root = options.root, .policy = std::move(policy), .filter = std::move(*filter)};
+  if (base.root == nullptr) base.root = std::make_shared<const jail::Root>(jail::host_root());
   auto runner = std::make_unique<JailRunner>(std::move(executor), std::move(options),
-                                             std::move(*launchers), news, std::move(ground));
+                                             std::move(*launchers), news, std::move(base));
   if (auto prepared = runner->prepare_templates(); !prepared) return prepared.error();
   return std::unique_ptr<Runner>(std::move(runner));
 }

@@ -97,7 +97,10 @@ void Sandbox::add_what_brings_it_back(SandboxRecord& record) const {
   record.timeout = request_.timeout;
   const LivingSandbox::Clocks clocks = living_->clocks();
   record.ends_at = since_1970(clocks.ends_at);
-  record.pauses = pauses_before_ + clocks.pauses;
+  // What was no life of it by the calendar, which may have been set meanwhile.
+  const Time until = clocks.paused_since.value_or(std::chrono::system_clock::now());
+  record.pauses = std::chrono::duration_cast<std::chrono::milliseconds>(until - created_) -
+                  (lived_before_ + clocks.lived);
   if (clocks.paused_since) record.paused_since = since_1970(*clocks.paused_since);
   record.left = clocks.left;
 }

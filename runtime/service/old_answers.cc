@@ -92,7 +92,7 @@ double ceiling_in(const std::string& remedy) {
 
 Outcome read_outcome(const Value& told) {
   Outcome outcome;
-  outcome.code = text_member(&told, "code");
+  outcome.code = code_of_today(text_member(&told, "code"));
   outcome.cause = text_member(&told, "cause");
   if (!is_there(member(told, "limit"))) return outcome;
   outcome.met = outcome.code == "out_of_memory" ? RequestLimit::memory : RequestLimit::time;
@@ -116,7 +116,7 @@ Outcome outcome_of(const RunResult& result) {
          "ended with exit status " + std::to_string(result.exit_code.value_or(0)));
       break;
     case Status::timeout:
-      is("wall_time", "used up its time");
+      is("timeout_wall", "used up its time");
       break;
     case Status::out_of_memory:
       is("out_of_memory", "needed more memory than it may have");
@@ -126,7 +126,7 @@ Outcome outcome_of(const RunResult& result) {
          result.signal ? "died of " + *result.signal : "was killed from outside of its jail");
       break;
     case Status::violation:
-      is("system_call", "made a system call that is forbidden here");
+      is("policy_violation", "made a system call that is forbidden here");
       break;
     case Status::cancelled:
       outcome = cancelled_outcome();

@@ -162,10 +162,12 @@ class Decoder {
     std::string_view bytes;
     if (!take_bytes(bytes)) return false;
     Decoder own(bytes);
-    return std::apply(
-               [&own](auto&... field) { return ((own.is_at_end() || own.take(field)) && ...); },
-               fields(value)) &&
-           own.is_at_end();
+    const bool is_whole =
+        std::apply([&own](auto&... field) { return ((own.is_at_end() || own.take(field)) && ...); },
+                   fields(value)) &&
+        own.is_at_end();
+    if constexpr (std::is_same_v<Value, Outcome>) value.code = code_of_today(value.code);
+    return is_whole;
   }
 
  private:

@@ -139,7 +139,6 @@ std::optional<Sandbox::End> Sandboxes::end_meanwhile(Returning& how, Sandbox::Ti
     return Sandbox::End{outcome_of_a_long_pause(), how.ends_at};
   }
   sandbox.lived_before_ = lived_at(how.paused_since.value_or(now));
-  if (how.paused_since) sandbox.pauses_before_ += between(*how.paused_since, now);
   if (sandbox.lived_before_ + min_lifetime < options_.max_lifetime) return std::nullopt;
   return Sandbox::End{outcome_of_lifetime(sandbox.lived_before_), now};
 }

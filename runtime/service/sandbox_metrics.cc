@@ -44,8 +44,26 @@ void Sandboxes::sample_later() {
   });
 }
 
+std::chrono::system_clock::duration Sandboxes::calendar_ahead_of_the_clock() {
+  return std::chrono::system_clock::now().time_since_epoch() -
+         std::chrono::steady_clock::now().time_since_epoch();
+}
+
+// What is kept says by the calendar when a sandbox ends, which the next server goes by.
+void Sandboxes::keep_if_the_calendar_was_set() {
+  constexpr std::chrono::seconds a_jump{1};
+  const auto ahead = calendar_ahead_of_the_clock();
+  if (std::chrono::abs(ahead - calendar_ahead_) < a_jump) return;
+  calendar_ahead_ = ahead;
+  const std::lock_guard lock(mutex_);
+  for (const Found& sandbox : sandboxes_) {
+    if (!sandbox->end()) history_.keep(sandbox->known());
+  }
+}
+
 // The usage of a paused sandbox does not change.
 void Sandboxes::sample_all() {
+  keep_if_the_calendar_was_set();
   auto running = std::make_shared<std::vector<Found>>();
   {
     const std::lock_guard lock(mutex_);

@@ -415,8 +415,11 @@ class Sandboxes {
   void begin_sampling();
   void sample_later();
   void sample_all();
+  void keep_if_the_calendar_was_set();
   void sample_next(std::shared_ptr<std::vector<Found>> left);
   void end_sampling();
+  // How far the calendar is ahead of the clock that nobody sets.
+  static std::chrono::system_clock::duration calendar_ahead_of_the_clock();
   // Makes the kernel reclaim the memory of a paused sandbox, unless it is resumed first.
   void give_back_memory_of(const std::weak_ptr<Sandbox>& weak);
   static bool sees(const Principal& principal, const Sandbox& sandbox);
@@ -433,7 +436,8 @@ class Sandboxes {
   boost::asio::strand<boost::asio::thread_pool::executor_type> sampling_{
       file_workers_.get_executor()};
   boost::asio::steady_timer sample_timer_{sampling_};
-  bool is_sampling_over_ = false;  // used on the strand alone
+  bool is_sampling_over_ = false;  // used on the strand alone, as is the next one
+  std::chrono::system_clock::duration calendar_ahead_ = calendar_ahead_of_the_clock();
   // A thread that waits for the disk with the swap.
   boost::asio::thread_pool giving_back_{1};
   std::atomic<bool> is_giving_back_over_ = false;

@@ -163,7 +163,8 @@ Command run_options(const CLI::App& run, const RawAgentArguments& raw) {
   options.candidates = raw.candidates;
   options.tests_file = raw.tests;
   if (auto mistake = read_program_arguments(run, raw.program, options.program)) return *mistake;
-  if (auto mistake = read_artifact_arguments(raw.artifacts, options.artifacts)) return *mistake;
+  if (auto mistake = read_artifact_arguments(raw.artifacts, raw.json, options.artifacts))
+    return *mistake;
   if (raw.swarm) options.team = agent::Team::swarm;
   if (raw.write_tests) options.tests_by_model = agent::TestsByModel::first;
   if (raw.no_lessons) options.lessons = agent::Lessons::off;

@@ -225,7 +225,8 @@ Command exec_options(const Commands& commands, std::vector<std::string> args) {
       options.env.emplace_back(entry.substr(0, equals), entry.substr(equals + 1));
     }
   }
-  if (auto mistake = read_artifact_arguments(raw.artifacts, options.artifacts)) return *mistake;
+  if (auto mistake = read_artifact_arguments(raw.artifacts, raw.json, options.artifacts))
+    return *mistake;
   if (auto mistake = check_allow(raw.allow)) return *mistake;
   options.allow = raw.allow;
   options.args = std::move(args);

@@ -28,7 +28,7 @@ struct FileOption {
 struct ArtifactOptions {
   struct Artifact {
     std::string glob;
-    std::string directory;  // on the host
+    std::string directory;  // on the host; empty: they are in the JSON result alone
   };
   std::vector<Artifact> wanted;
   bool overwrite = false;  // they may replace files that are there

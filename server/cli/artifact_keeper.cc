@@ -61,7 +61,8 @@ bool serve_one(int socket, const ArtifactKeeper::Store& store) {
   return write_all(socket, bytes_of(store(head.place, file)));
 }
 
-[[noreturn]] void keep(int socket, const ArtifactKeeper::Store& store) {
+[[noreturn]] void keep(int socket, const ArtifactKeeper::Store& store,
+                       const std::function<void()>& at_end) {
   // Its owner's end is what ends it, after the last file.
   for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT}) std::signal(signal, SIG_IGN);
   ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
@@ -71,12 +72,14 @@ bool serve_one(int socket, const ArtifactKeeper::Store& store) {
   for (int fd = STDIN_FILENO; nothing >= 0 && fd <= STDERR_FILENO; ++fd) ::dup2(nothing, fd);
   while (serve_one(socket, store)) {
   }
+  at_end();
   ::_exit(0);
 }
 
 }  // namespace
 
-jail::Result<ArtifactKeeper> ArtifactKeeper::start(const Store& store) {
+jail::Result<ArtifactKeeper> ArtifactKeeper::start(const Store& store,
+                                                   const std::function<void()>& at_end) {
   const auto failed = [] {
     return jail::Error{
         jail::ErrorKind::exhausted, "start a process that writes artifacts", errno, {}};
@@ -89,7 +92,7 @@ jail::Result<ArtifactKeeper> ArtifactKeeper::start(const Store& store) {
   if (child < 0) return failed();
   if (child == 0) {
     ours.reset();
-    keep(theirs.get(), store);
+    keep(theirs.get(), store, at_end);
   }
   return ArtifactKeeper(std::move(ours), child);
 }

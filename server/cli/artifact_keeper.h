@@ -20,8 +20,10 @@ class ArtifactKeeper {
   // Stores a file, and says what went wrong as an errno; 0: nothing did. Called in the child.
   using Store = std::function<int(std::uint32_t place, const jail::CollectedFile& file)>;
 
-  // To be called while there is only one thread. Errors: exhausted.
-  static jail::Result<ArtifactKeeper> start(const Store& store);
+  // To be called while there is only one thread. The child calls `at_end` after the last file.
+  // Errors: exhausted.
+  static jail::Result<ArtifactKeeper> start(const Store& store,
+                                            const std::function<void()>& at_end);
 
   ArtifactKeeper(ArtifactKeeper&& other) noexcept;
   ArtifactKeeper& operator=(ArtifactKeeper&&) = delete;

@@ -177,29 +177,31 @@ std::optional<Finished> check_count(const std::string& option, std::string_view 
 void add_artifact_arguments(CLI::App& command, ArtifactArguments& raw) {
   command
       .add_option("--artifact", raw.artifacts,
-                  "Copy what the glob names in its working directory to DIR afterwards; may repeat")
-      ->type_name("GLOB:DIR")
+                  "Copy what the glob names in its working directory to DIR afterwards, or with "
+                  "--json and without DIR into the result; may repeat")
+      ->type_name("GLOB[:DIR]")
       ->allow_extra_args(false);
   command.add_flag("--overwrite", raw.overwrite, "Let artifacts replace files that are there");
 }
 
-std::optional<Finished> read_artifact_arguments(const ArtifactArguments& raw,
+std::optional<Finished> read_artifact_arguments(const ArtifactArguments& raw, bool is_json,
                                                 ArtifactOptions& options) {
   if (auto mistake = check_count("--artifact", "artifacts", raw.artifacts.size())) return mistake;
   for (const std::string& entry : raw.artifacts) {
     const std::size_t colon = entry.rfind(':');
-    if (colon == entry.npos || colon + 1 == entry.size()) {
-      return usage("--artifact " + entry + ": expected GLOB:DIR");
-    }
-    if (entry[colon + 1] == '-') {
-      return usage("--artifact " + entry + ": expected a directory, which ./" +
-                   entry.substr(colon + 1) + " would name");
+    if (colon == entry.npos ? !is_json : colon + 1 == entry.size()) {
+      return usage("--artifact " + entry + ": expected GLOB:DIR, or with --json GLOB alone");
     }
     const std::string glob = entry.substr(0, colon);
+    const std::string directory = colon == entry.npos ? std::string() : entry.substr(colon + 1);
+    if (directory.starts_with('-')) {
+      return usage("--artifact " + entry + ": expected a directory, which ./" + directory +
+                   " would name");
+    }
     if (const auto checked = jail::check_glob(glob); !checked) {
       return usage("--artifact " + entry + ": " + checked.error().doing);
     }
-    options.wanted.push_back({glob, entry.substr(colon + 1)});
+    options.wanted.push_back({glob, directory});
   }
   options.overwrite = raw.overwrite;
   return std::nullopt;

@@ -68,7 +68,7 @@ std::optional<Finished> read_program_arguments(const CLI::App& command, const Pr
 
 void add_artifact_arguments(CLI::App& command, ArtifactArguments& raw);
 // Says what is wrong with them, or nothing.
-std::optional<Finished> read_artifact_arguments(const ArtifactArguments& raw,
+std::optional<Finished> read_artifact_arguments(const ArtifactArguments& raw, bool is_json,
                                                 ArtifactOptions& options);
 
 // What there are too many of for the field of programs that is called `field`, or nothing.

@@ -119,8 +119,13 @@ jail::Result<ArtifactDirectories> ArtifactDirectories::open(const ArtifactOption
   ArtifactDirectories directories;
   directories.overwrite_ = options.overwrite;
   for (const ArtifactOptions::Artifact& artifact : options.wanted) {
+    if (artifact.directory.empty()) {
+      directories.entries_.push_back({artifact, {}});
+      continue;
+    }
     const std::string doing = "--artifact: write into " + artifact.directory;
-    if (::mkdir(artifact.directory.c_str(), 0777) != 0 && errno != EEXIST) {
+    const bool is_new = ::mkdir(artifact.directory.c_str(), 0777) == 0;
+    if (!is_new && errno != EEXIST) {
       return failed(doing, errno);
     }
     jail::Fd directory(::open(artifact.directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
@@ -129,20 +134,36 @@ jail::Result<ArtifactDirectories> ArtifactDirectories::open(const ArtifactOption
       error.hint = "name a directory that you may write to";
       return error;
     }
-    directories.entries_.push_back({artifact, std::move(directory)});
+    directories.entries_.push_back({artifact, std::move(directory), is_new});
   }
   return directories;
 }
 
 jail::Result<void> ArtifactDirectories::remember_caller() {
   if (entries_.empty() || ::geteuid() != 0) return {};
-  auto keeper = ArtifactKeeper::start([this](std::uint32_t place, const jail::CollectedFile& file) {
+  const auto store = [this](std::uint32_t place, const jail::CollectedFile& file) {
     return place < entries_.size() ? store_in(entries_[place], file) : EBADF;
-  });
+  };
+  auto keeper = ArtifactKeeper::start(store, [this] { remove_unused(); });
   if (!keeper) return keeper.error();
   keeper_ = std::make_shared<const ArtifactKeeper>(std::move(*keeper));
   for (Entry& entry : entries_) entry.directory.reset();  // the keeper has them
   return {};
+}
+
+ArtifactDirectories::~ArtifactDirectories() { remove_unused(); }
+
+// The name may lead elsewhere by now: then what is there is somebody else's.
+void ArtifactDirectories::remove_unused() const {
+  for (const Entry& entry : entries_) {
+    struct stat made;
+    struct stat named;
+    const bool is_the_same = entry.is_new && entry.directory.valid() &&
+                             ::fstat(entry.directory.get(), &made) == 0 &&
+                             ::lstat(entry.wanted.directory.c_str(), &named) == 0 &&
+                             made.st_dev == named.st_dev && made.st_ino == named.st_ino;
+    if (is_the_same) ::rmdir(entry.wanted.directory.c_str());  // fails where it holds a file
+  }
 }
 
 // 0, or why not.
@@ -157,6 +178,7 @@ std::vector<jail::Error> ArtifactDirectories::store(
   for (const jail::CollectedFile& file : files) {
     for (std::size_t place = 0; place < entries_.size(); ++place) {
       const Entry& entry = entries_[place];
+      if (entry.wanted.directory.empty()) continue;
       if (!jail::glob_names(entry.wanted.glob, file.path)) continue;
       const int why_not = keeper_ != nullptr
                               ? keeper_->store(static_cast<std::uint32_t>(place), file)

@@ -23,6 +23,11 @@ std::string size_text(std::uint64_t bytes);
 // starts, so that its results are not lost for a typing error. They are opened as whoever called.
 class ArtifactDirectories {
  public:
+  ArtifactDirectories() = default;
+  ArtifactDirectories(ArtifactDirectories&&) noexcept = default;
+  ArtifactDirectories& operator=(ArtifactDirectories&&) noexcept = default;
+  ~ArtifactDirectories();  // removes directories that were made and are empty
+
   static jail::Result<ArtifactDirectories> open(const ArtifactOptions& options);
 
   // Files are stored as whoever this process is now, also when it is no longer root: root's
@@ -45,8 +50,10 @@ class ArtifactDirectories {
   struct Entry {
     ArtifactOptions::Artifact wanted;
     jail::Fd directory;
+    bool is_new = false;  // was made for this program
   };
   int store_in(const Entry& entry, const jail::CollectedFile& file) const;
+  void remove_unused() const;
 
   std::vector<Entry> entries_;
   std::shared_ptr<const ArtifactKeeper> keeper_;  // null: files are stored by this process

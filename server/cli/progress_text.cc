@@ -43,11 +43,33 @@ std::string fate_of(const Object& result) {
   return fate;
 }
 
-// An exception's last line says what it is.
-std::string last_line_of(std::string_view text) {
-  while (text.ends_with('\n') || text.ends_with('\r')) text.remove_suffix(1);
-  const std::size_t end = text.rfind('\n');
-  return plain_line(end == text.npos ? text : text.substr(end + 1), line_characters);
+// The last line, which is taken away from `text`; without blanks around it.
+std::string_view take_last_line(std::string_view& text) {
+  constexpr std::string_view blanks = " \t\r\n";
+  text = text.substr(0, text.find_last_not_of(blanks) + 1);  // npos + 1 is 0
+  const std::size_t begin = text.rfind('\n') + 1;
+  const std::string_view line = text.substr(begin);
+  text = text.substr(0, begin);
+  return line.substr(std::min(line.find_first_not_of(blanks), line.size()));
+}
+
+// An exception's last line says what it is, except that of an assertion without a message, which is
+// told by its source line. What the driver of the tests has written comes after that.
+std::string complaint_of(std::string_view text) {
+  constexpr std::string_view tests_failed = "The program ran to its end; its tests failed.";
+  constexpr std::string_view failed_before = "The program failed before its tests.";
+  std::string_view line = take_last_line(text);
+  std::string whose;
+  if (line == tests_failed) whose = "its tests failed";
+  if (line == tests_failed || line == failed_before) line = take_last_line(text);
+  std::string complaint(line);
+  if (line == "AssertionError") {
+    std::string_view source = take_last_line(text);
+    if (source.find_first_not_of("^~ ") == source.npos) source = take_last_line(text);
+    if (!source.empty()) complaint += ": " + std::string(source);
+  }
+  if (!whose.empty() && !complaint.empty()) whose += ": ";
+  return plain_line(whose + complaint, line_characters);
 }
 
 std::string indented(const std::string& text, const std::string& margin) {
@@ -99,7 +121,7 @@ std::string ProgressText::result_text(const Object& data) const {
   const bool passed = text_member(data, "status") == "success";
   std::string text = painted(passed ? green : red, (passed ? "✓ " : "✗ ") + fate_of(data));
   text += candidate_text(data) + time_text(data);
-  const std::string complaint = last_line_of(text_member(data, "stderr"));
+  const std::string complaint = complaint_of(text_member(data, "stderr"));
   if (!passed && !complaint.empty()) text += ": " + complaint;
   return text + "\n";
 }

@@ -107,7 +107,7 @@ void HttpServer::start_session(Socket socket, Worker& worker) {
   } else if (turned_away_ < max_turned_away) {
     ++turned_away_;
     ++worker.connections;
-    asio::co_spawn(worker.executor, session->turn_away(std::move(*why)),
+    asio::co_spawn(worker.executor, session->reject(std::move(*why)),
                    asio::bind_executor(executor_, [this, session, &worker](std::exception_ptr) {
                      --turned_away_;
                      end_session(worker);

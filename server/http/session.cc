@@ -64,7 +64,7 @@ class BeastSession final : public Session, public std::enable_shared_from_this<B
     close();
   }
 
-  asio::awaitable<void> turn_away(Response why) override {
+  asio::awaitable<void> reject(Response why) override {
     const auto self = shared_from_this();
     started_ = Clock::now();
     head_.request_id = runtime::make_uuid();

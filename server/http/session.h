@@ -47,7 +47,7 @@ class Session {
   virtual boost::asio::awaitable<void> run() = 0;
 
   // Answers with the reason and ends; for a connection beyond a limit.
-  virtual boost::asio::awaitable<void> turn_away(Response why) = 0;
+  virtual boost::asio::awaitable<void> reject(Response why) = 0;
 
   // Ends the session after the current request, or one that comes within the grace, is answered.
   // Thread-safe.

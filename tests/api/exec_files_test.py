@@ -132,6 +132,14 @@ class Artifacts(Exec):
             self.assertIn('agent-sandbox: artifact "large" skipped: too large (4 MiB at most)\n', said)
             self.assertEqual("x", (self.directory / "out/small").read_text(encoding="ascii"))
 
+    def test_a_directory_that_nothing_came_into_is_not_left_behind(self):
+        (self.directory / "old").mkdir()
+        for where, is_left in (("new", False), ("old", True)):
+            for code, ends in (("1", 0), ("1/0", 1)):
+                status, _, said = self.run_it("--artifact", f"*.png:{where}", "-c", code)
+                self.assertEqual((ends, is_left), (status, (self.directory / where).exists()), said)
+                self.assertIn('agent-sandbox: --artifact "*.png": no file matched\n', said)
+
     def test_what_is_no_file_is_none_that_was_wanted(self):
         status, _, said = self.run_it("--artifact", "*:out", "-c", "import os; os.symlink('x', 'link'); open('file', 'w')")
         self.assertEqual(0, status, said)

@@ -28,11 +28,11 @@ class Execute(live_server.ServerTest):
         self.assertEqual(("exit_status", "the program ended with exit status 3"),
                          tuple(outcome("raise SystemExit(3)")[name] for name in ("code", "cause")))
         late = outcome("while True: pass", timeout_seconds=0.5)
-        self.assertEqual("wall_time", late["code"])
+        self.assertEqual("timeout_wall", late["code"])
         self.assertEqual((0.5, "raise timeout_seconds, up to 60"), (late["limit"], late["remedy"]))
         self.assertGreater(late["used"], 0.4)
         asleep = outcome("import time; time.sleep(20)", timeout_seconds=0.5)
-        self.assertEqual(("wall_time", "the program did not end within the 0.5 s that it may run"),
+        self.assertEqual(("timeout_wall", "the program did not end within the 0.5 s that it may run"),
                          (asleep["code"], asleep["cause"]))
         large = outcome("x = [bytearray(b'x') * (1 << 20) for _ in range(4000)]", memory_limit_mb=64)
         self.assertEqual(("out_of_memory", 64, "raise memory_limit_mb, up to 2048"),

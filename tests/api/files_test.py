@@ -324,6 +324,13 @@ class CommandLine(unittest.TestCase):
         self.assertEqual((125, []), (done.returncode, os.listdir(self.directory / "elsewhere")), done)
         self.assertIn('"sub/x"', done.stderr)
 
+    def test_without_a_directory_they_are_in_the_json_result_alone(self):
+        done = self.exec("-c", "open('a.txt', 'w').write('new'); open('b.txt', 'w')", "--json", "--artifact", "a.*", "--artifact", "b.*:out",
+                         "--artifact", "c.*")
+        self.assertEqual(0, done.returncode, done)
+        self.assertEqual(["a.txt", "b.txt"], [item["path"] for item in json.loads(done.stdout)["artifacts"]])
+        self.assertEqual('agent-sandbox: --artifact "c.*": no file matched\nagent-sandbox: wrote "out/b.txt", 0 bytes\n', done.stderr)
+
     def test_mistakes_are_told_before_the_program_runs(self):
         for status, fragment, arguments in ((2, "open nothing.csv", ["--file", "nothing.csv"]),
                                             (2, "--file: ", ["--file", "/:x"]),

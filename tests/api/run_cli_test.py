@@ -1,6 +1,7 @@
 """agent-sandbox run, benchmark and lessons: exit statuses, streams, terminals."""
 import json
 import os
+import pathlib
 import pty
 import re
 import select
@@ -16,6 +17,7 @@ import task_server
 import time_scale
 from task_server import record
 
+EXAMPLES = pathlib.Path(__file__).resolve().parents[2] / "runtime/llm/examples"
 SOLVED = "print(40 + 2)"
 BROKEN = "raise ValueError('not yet \\x1b[2J')"
 NASTY = "print('\\x1b]0;owned\\x07 \\x9b2J \\u202e done')"
@@ -195,6 +197,32 @@ class Run(Command):
         self.assertEqual(130, process.wait(time_scale.scaled(20)))
         self.assertIn(b"cancelled", process.stderr.read())
         self.assertTrue(host_view.wait_until(lambda: not host_view.descendants(process.pid), 5))
+
+
+class ShippedAnswers(Command):
+    """What server/docs/tasks.md shows without a key of a provider."""
+
+    def test_each_task_is_solved(self):
+        for name, task, options, printed in (
+                ("fibonacci", "Calculate fibonacci(10)", [], "55"),
+                ("fibonacci", "Calculate fibonacci(10)", ["--candidates", "2"], "55"),
+                ("swarm", "Print the first ten primes", ["--swarm"], "2 3 5 7 11 13 17 19 23 29"),
+                ("tests", "Write is_palindrome(text)", ["--tests", str(EXAMPLES / "palindrome_tests.py")], "")):
+            with self.subTest(task, options=options):
+                status, out, said = self.run_it("run", task, *options, REPLAY_CASSETTE=str(EXAMPLES / f"{name}.jsonl"))
+                self.assertEqual((0, printed), (status, out.strip()), said)
+
+    def test_a_picture_comes_out(self):
+        if not list(pathlib.Path("/usr/lib/python3/dist-packages").glob("matplotlib")):
+            self.skipTest("no matplotlib in /usr")
+        self.write("numbers.csv", "1\n4\n9\n")
+        status, out, said = self.run_it("run", "Plot the file", "--file", "numbers.csv", "--artifact", "*.png:plots",
+                                        REPLAY_CASSETTE=str(EXAMPLES / "plot.jsonl"))
+        self.assertEqual((0, "plot.png shows 3 numbers\n"), (status, out), said)
+        self.assertEqual(b"\x89PNG", (pathlib.Path(self.directory) / "plots/plot.png").read_bytes()[:4])
+
+    def test_all_of_them_are_tried_here(self):
+        self.assertEqual(["fibonacci", "plot", "swarm", "tests"], sorted(path.stem for path in EXAMPLES.glob("*.jsonl")))
 
 
 class Slow(Command):

@@ -118,7 +118,7 @@ class Live(OutputTest):
 
     def test_a_timeout_is_an_exit(self):
         events = self.events_of(self.started("echo x; sleep 50", timeout_seconds=time_scale.scaled(1)))
-        self.assertEqual(("x\n", "wall_time"), (self.said(events), events[-1]["data"]["outcome"]["code"]))
+        self.assertEqual(("x\n", "timeout_wall"), (self.said(events), events[-1]["data"]["outcome"]["code"]))
 
     def test_a_reader_who_leaves_ends_it(self):
         stream = self.started("echo ready; sleep 7701")

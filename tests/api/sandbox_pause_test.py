@@ -103,7 +103,7 @@ class Pausing(SandboxTest):
         self.assertEqual("running", process.now()["state"])
         sandbox.ask_to("resume")
         self.assertTrue(host_view.wait_until(lambda: process.now()["state"] == "ended", 20))
-        self.assertEqual("wall_time", process.now()["outcome"]["code"])
+        self.assertEqual("timeout_wall", process.now()["outcome"]["code"])
 
     def test_who_waits_for_a_process_goes_on_waiting(self):
         sandbox = self.make()

@@ -131,7 +131,7 @@ class Foreground(ProcessTest):
         seconds = time_scale.scaled(0.5)  # in which the shell begins
         ran = self.sandbox.run("echo before; sleep 50", timeout_seconds=seconds)
         self.assertLess(time.monotonic() - began, time_scale.scaled(10))
-        self.assertEqual(("before\n", "wall_time", seconds, None, "SIGKILL"), (
+        self.assertEqual(("before\n", "timeout_wall", seconds, None, "SIGKILL"), (
             ran["stdout"], ran["outcome"]["code"], ran["outcome"]["limit"], ran["exit_code"], ran["signal"]))
         self.assertEqual("42\n", self.sandbox.run("echo $((6*7))")["stdout"])
 

@@ -60,9 +60,7 @@ class Guide(unittest.TestCase):
         # Installed where the loader does not look.
         cls.flags = [*flags.stdout.split(), f"-Wl,-rpath,{package.parent}"]
 
-    def assert_prints(self, name):
-        """Runs one example; `...` in what the guide prints stands for anything."""
-        code, prints = examples()[name]
+    def build_and_run(self, name, code):
         source = self.root / f"{name}.cc"
         functions = ENTRY.findall(code)
         source.write_text(code + (AROUND % functions[-1] if functions else ""), encoding="utf-8")
@@ -70,7 +68,12 @@ class Guide(unittest.TestCase):
         self.assertEqual("", built.stderr)
         if obstacle := host_view.no_user_namespaces():
             self.skipTest(f"no user namespaces: {obstacle}")
-        ran = run(self.root / name, cwd="/", **ordinary_user.NOT_ROOT)
+        return run(self.root / name, cwd="/", **ordinary_user.NOT_ROOT)
+
+    def assert_prints(self, name):
+        """Runs one example; `...` in what the guide prints stands for anything."""
+        code, prints = examples()[name]
+        ran = self.build_and_run(name, code)
         self.assertEqual((0, ""), (ran.returncode, ran.stderr), ran.stdout)
         pattern = ".*".join(re.escape(part) for part in prints.strip().split("..."))
         self.assertRegex(ran.stdout.strip(), re.compile(rf"\A{pattern}\Z", re.DOTALL))
@@ -83,6 +86,12 @@ class Guide(unittest.TestCase):
 
     def test_pool(self):
         self.assert_prints("pool")
+
+    def test_a_pool_that_can_make_no_jails_is_an_error(self):
+        code, _ = examples()["pool"]
+        ran = self.build_and_run("pool_without_jails", code.replace('{"statistics"}', '{"no_such_module"}'))
+        self.assertEqual(1, ran.returncode, ran.stdout + ran.stderr)
+        self.assertIn("no_such_module", ran.stdout)
 
     def test_living(self):
         self.assert_prints("living")

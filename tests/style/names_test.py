@@ -16,8 +16,10 @@ NOT_NAMED_BY_US = {"README.md", "CMakeLists.txt", "LICENSE", "data.json"}
 IDENTIFIER = re.compile(r"\b[A-Za-z_]\w*")
 # One word stands for one idea: each key is a private word, and its value is the term of the field. Bounds are left to
 # better_name(): they begin with max_ or min_.
-BETTER_NAMES = {"Asker": "Principal", "Hearing": "ResponseState", "Lever": "Optimization", "Levers": "Optimizations",
-                "Ran": "RunOutcome", "Stumble": "FailedAttempt", "shelf": "layer"}
+BETTER_NAMES = {"Asker": "Principal", "Ground": "JailBase", "Hearing": "ResponseState", "Lever": "Optimization",
+                "Levers": "Optimizations", "Ran": "RunOutcome", "Said": "Delivered", "Stumble": "FailedAttempt",
+                "add_oom_offer": "add_oom_score", "add_untouchable": "add_not_dumpable", "shelf": "layer",
+                "turn_away": "reject"}
 
 
 def words(name):

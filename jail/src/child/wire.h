@@ -62,9 +62,8 @@ inline constexpr std::int32_t store_value = -2;
 
 struct Call {
   std::int32_t number;  // system call number, check_acknowledged or store_value
-  std::uint16_t step;   // jail::Step, for the text of an error
   std::uint8_t result_slot;
-  std::uint8_t reserved;
+  std::uint8_t reserved[3];
   std::int32_t tolerated_errno;  // this one failure counts as success; 0 for none
   std::uint8_t kind[6];
   std::uint8_t padding[2];

@@ -24,28 +24,28 @@ using runtime::json::Value;
 using runtime::json::Writer;
 
 // The members of a client's message beside its type.
-struct Said {
+struct TypedMessage {
   std::string data;
   runtime::ResizeRequest size{.columns = 80, .rows = 24};
 };
 
 template <auto member>
 runtime::Complaint read_side(const Field& field, const Value& value,
-                             const runtime::RequestRules& rules, Said& said) {
-  return runtime::read_integer<member>(field, value, rules, said.size);
+                             const runtime::RequestRules& rules, TypedMessage& message) {
+  return runtime::read_integer<member>(field, value, rules, message.size);
 }
 
 runtime::Complaint read_data(const Field&, const Value& value, const runtime::RequestRules&,
-                             Said& said) {
+                             TypedMessage& message) {
   if (value.as_string() == nullptr) return "expected a string";
-  said.data = *value.as_string();
+  message.data = *value.as_string();
   return std::nullopt;
 }
 
-constexpr RequestField<Said> size_rows[] = {
+constexpr RequestField<TypedMessage> size_rows[] = {
     {runtime::side_field("cols"), read_side<&runtime::ResizeRequest::columns>},
     {runtime::side_field("rows"), read_side<&runtime::ResizeRequest::rows>}};
-constexpr RequestField<Said> input_rows[] = {{{.name = "data"}, read_data}};
+constexpr RequestField<TypedMessage> input_rows[] = {{{.name = "data"}, read_data}};
 
 // All messages are text; bytes that are not UTF-8 become U+FFFD.
 class TextDialect final : public TerminalDialect {
@@ -61,16 +61,16 @@ class TextDialect final : public TerminalDialect {
     Object members = *std::get<Value>(body).as_object();
     const std::string type = take_type(members);
     Order order;
-    Said said;
+    TypedMessage content;
     std::optional<Response> refusal;
     if (type == "init" || type == "resize") {
-      refusal = decode_into<Said>(members, size_rows, rules_, said);
-      order.size = said.size;
+      refusal = decode_into<TypedMessage>(members, size_rows, rules_, content);
+      order.size = content.size;
     } else if (type == "input") {
-      refusal = decode_into<Said>(members, input_rows, rules_, said);
-      order.typed = std::move(said.data);
+      refusal = decode_into<TypedMessage>(members, input_rows, rules_, content);
+      order.typed = std::move(content.data);
     } else if (type == "close") {
-      refusal = decode_into<Said>(members, {}, rules_, said);
+      refusal = decode_into<TypedMessage>(members, {}, rules_, content);
       order.is_goodbye = true;
     } else {
       refusal = problem(RefusalCode::bad_request, "type: expected init, resize, input or close");

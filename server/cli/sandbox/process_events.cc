@@ -59,7 +59,7 @@ bool ProcessEvents::take_output(Stream stream, const json::Value* bytes) {
 
 int exit_code_of(const json::Value& process) {
   const std::string outcome = json::text_member(json::member(process, "outcome"), "code");
-  if (outcome == "wall_time") return exit_timeout;
+  if (outcome == "timeout_wall") return exit_timeout;
   if (outcome == "out_of_memory") return exit_out_of_memory;
   if (outcome == "cancelled") return exit_signal_base + SIGTERM;
   const json::Value* const exit_code = json::member(process, "exit_code");

@@ -37,7 +37,7 @@ TEST(Outcomes, EachEndHasACodeAndACause) {
        "signal",
        "the program died of SIGRTMIN+2"},
       {{.ended = Ended::violation, .signal = SIGSYS},
-       "system_call",
+       "policy_violation",
        "the program made a system call that is forbidden here"},
       {{.ended = Ended::killed, .signal = SIGKILL},
        "killed",
@@ -57,7 +57,7 @@ TEST(Outcomes, ADeadlineSaysWhatWasAllowedAndUsed) {
   RunRequest request;
   request.timeout = 1500ms;
   const Outcome outcome = of({.ended = Ended::timed_out, .phases = {.ran = 1'501'250us}}, request);
-  EXPECT_EQ(outcome.code, "wall_time");
+  EXPECT_EQ(outcome.code, "timeout_wall");
   EXPECT_EQ(outcome.cause, "the program did not end within the 1.5 s that it may run");
   EXPECT_EQ(outcome.met, RequestLimit::time);
   EXPECT_EQ(outcome.limit, 1.5);
@@ -73,7 +73,7 @@ TEST(Outcomes, ProcessorTimeThatIsUsedUpIsNoDeadline) {
                              .usage = {.cpu_user = 29s, .cpu_system = 2s},
                              .phases = {.ran = 8s}};
   const Outcome outcome = outcome_of(request, report, 30s, ceilings);
-  EXPECT_EQ(outcome.code, "cpu_time");
+  EXPECT_EQ(outcome.code, "timeout_cpu");
   EXPECT_EQ(outcome.cause, "the program used up the 30 s of processor time that it may use");
   EXPECT_EQ(outcome.limit, 30);
   EXPECT_EQ(outcome.used, 31);

@@ -200,6 +200,7 @@ TEST(Arguments, MistakesAreUsageErrorsThatNameTheWord) {
       {{"exec", "-ni", "a.py"}, "--interactive and --no-stdin exclude each other"},
       {{"exec", "-c", "x", "--artifact", "*.png"}, "GLOB:DIR"},
       {{"exec", "-c", "x", "--artifact", "*.png:"}, "GLOB:DIR"},
+      {{"exec", "-c", "x", "--json", "--artifact", "*.png:"}, "GLOB:DIR"},
       {{"exec", "-c", "x", "--artifact", "*.png:-o"}, "a directory, which ./-o would name\n"},
       {{"exec", "-c", "x", "--artifact", "/etc/*:."}, "leave the / out"},
       {{"exec", "-c", "x", "--json", "--explain"}, "--json and --explain exclude each other"},

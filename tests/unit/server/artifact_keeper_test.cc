@@ -10,10 +10,11 @@ namespace server {
 namespace {
 
 TEST(ArtifactKeeper, SaysWhatBecameOfAFile) {
-  const auto keeper =
-      ArtifactKeeper::start([](std::uint32_t place, const jail::CollectedFile& file) {
+  const auto keeper = ArtifactKeeper::start(
+      [](std::uint32_t place, const jail::CollectedFile& file) {
         return place == 1 && file.path == "a/b" && file.content == "xyz" ? 0 : EACCES;
-      });
+      },
+      [] {});
   ASSERT_TRUE(keeper.has_value()) << keeper.error().message();
   EXPECT_EQ(keeper->store(1, {"a/b", "xyz"}), 0);
   EXPECT_EQ(keeper->store(2, {"a/b", "xyz"}), EACCES);
@@ -25,7 +26,7 @@ TEST(ArtifactKeeper, SaysWhatBecameOfAFile) {
 TEST(ArtifactKeeper, WhoAsksForMoreThanThereCanBeIsNotServedAnyMore) {
   std::signal(SIGPIPE, SIG_IGN);
   const auto keeper =
-      ArtifactKeeper::start([](std::uint32_t, const jail::CollectedFile&) { return 0; });
+      ArtifactKeeper::start([](std::uint32_t, const jail::CollectedFile&) { return 0; }, [] {});
   ASSERT_TRUE(keeper.has_value()) << keeper.error().message();
   EXPECT_EQ(keeper->store(0, {std::string(5000, 'x'), ""}), ENAMETOOLONG);
   const std::string large(jail::CollectLimits().file_bytes + 1, 'x');

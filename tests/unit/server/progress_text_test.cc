@@ -34,6 +34,25 @@ TEST(ProgressText, AnAttempt) {
             "attempt 2 of 3\n");
 }
 
+TEST(ProgressText, WhatATestSaidIsShown) {
+  const auto shown_for = [](const std::string& standard_error) {
+    return ProgressText({})
+        .of({EventType::execution_result,
+             R"({"attempt":1,"candidate":0,"status":"error","exit_code":1,"stderr":")" +
+                 standard_error + "\"}"})
+        .text;
+  };
+  const std::string failed_tests = "The program ran to its end; its tests failed.\\n";
+  EXPECT_THAT(shown_for("Traceback:\\n    assert f(2) == 4\\n           ^^^^\\nAssertionError\\n" +
+                        failed_tests),
+              HasSubstr("exit status 1: its tests failed: AssertionError: assert f(2) == 4\n"));
+  EXPECT_THAT(shown_for("AssertionError: not four\\n" + failed_tests),
+              HasSubstr(": its tests failed: AssertionError: not four\n"));
+  EXPECT_THAT(shown_for("NameError: f\\nThe program failed before its tests.\\n"),
+              HasSubstr("exit status 1: NameError: f\n"));
+  EXPECT_THAT(shown_for(failed_tests), HasSubstr("exit status 1: its tests failed\n"));
+}
+
 TEST(ProgressText, MoreForWhoWantsIt) {
   ProgressStyle style;
   style.detail = RunTaskOptions::Detail::all;

@@ -23,7 +23,7 @@ const Execution job = {.id = "the-id",
 RunResult full_result() {
   RunResult result;
   result.status = Status::timeout;
-  result.outcome = {.code = "cpu_time",
+  result.outcome = {.code = "timeout_cpu",
                     .cause = "the program used up the 2.5 s of processor time that it may use",
                     .met = RequestLimit::time,
                     .limit = 2.5,
@@ -146,11 +146,31 @@ TEST(Records, ASandboxComesBackAsItWas) {
   // Equal fields give equal bytes.
   EXPECT_EQ(encode_record(*back), encode_record(sandbox));
   EXPECT_NE(encode_record(*back), encode_record(SandboxRecord{}));
-  EXPECT_EQ(back->outcome->code, "cpu_time");
+  EXPECT_EQ(back->outcome->code, "timeout_cpu");
   EXPECT_EQ(back->volumes, sandbox.volumes);
   EXPECT_EQ(back->env, sandbox.env);
   EXPECT_EQ(back->paused_since, sandbox.paused_since);
   EXPECT_FALSE(decode_sandbox(encode_record(full_task())).has_value());
+}
+
+// Earlier versions had other names for some codes.
+TEST(Records, CodesOfOutcomesAreThoseOfToday) {
+  const std::pair<const char*, const char*> codes[] = {{"wall_time", "timeout_wall"},
+                                                       {"cpu_time", "timeout_cpu"},
+                                                       {"system_call", "policy_violation"},
+                                                       {"timeout_wall", "timeout_wall"},
+                                                       {"disk_full", "disk_full"}};
+  for (const auto& [kept, told] : codes) {
+    SandboxRecord sandbox;
+    sandbox.outcome = full_result().outcome;
+    sandbox.outcome->code = kept;
+    const auto back = decode_sandbox(encode_record(sandbox));
+    ASSERT_TRUE(back.has_value()) << kept;
+    EXPECT_EQ(back->outcome->code, told);
+    const auto answer = json::parse(
+        R"({"status":"timeout","outcome":{"code":")" + std::string(kept) + R"("}})", "answer");
+    EXPECT_EQ(result_of_answer(*answer).outcome.code, told);
+  }
 }
 
 // An older record can still be read: the first fields of a program, and no others.
@@ -241,11 +261,11 @@ TEST(OldAnswers, FromBeforeOutcomesWereTold) {
   const std::pair<const char*, const char*> told[] = {
       {R"({"status":"success","exit_code":0})", "success"},
       {R"({"status":"error","exit_code":3})", "exit_status"},
-      {R"({"status":"timeout"})", "wall_time"},
+      {R"({"status":"timeout"})", "timeout_wall"},
       {R"({"status":"out_of_memory"})", "out_of_memory"},
       {R"({"status":"killed","signal":"SIGSEGV"})", "signal"},
       {R"({"status":"killed","signal":null})", "killed"},
-      {R"({"status":"violation"})", "system_call"},
+      {R"({"status":"violation"})", "policy_violation"},
       {R"({"status":"cancelled"})", "cancelled"}};
   for (const auto& [answer, code] : told) {
     const auto record = decode_program(*record_of_old_answer(OldAnswer::program, answer));

@@ -180,7 +180,7 @@ TEST(ProcessExit, CodesAreThoseOfExec) {
   EXPECT_EQ(exit_code_for(R"({"exit_code":0,"outcome":{"code":"success"}})"), 0);
   EXPECT_EQ(exit_code_for(R"({"exit_code":7,"outcome":{"code":"exit_status"}})"), 7);
   EXPECT_EQ(
-      exit_code_for(R"({"exit_code":null,"signal":"SIGKILL","outcome":{"code":"wall_time"}})"),
+      exit_code_for(R"({"exit_code":null,"signal":"SIGKILL","outcome":{"code":"timeout_wall"}})"),
       124);
   EXPECT_EQ(
       exit_code_for(R"({"exit_code":null,"signal":"SIGKILL","outcome":{"code":"out_of_memory"}})"),

@@ -1,4 +1,4 @@
-#include "runtime/sandbox/ground.h"
+#include "runtime/sandbox/jail_base.h"
 
 #include <string>
 #include <utility>
@@ -19,12 +19,12 @@ jail::Error in_template(const Template& what, std::string_view field, const jail
           error.sys_errno, error.hint};
 }
 
-jail::Result<Ground> ground_of(const Template& what, const Ground& usual) {
-  Ground ground = usual;
+jail::Result<JailBase> jail_base_of(const Template& what, const JailBase& usual) {
+  JailBase base = usual;
   if (!what.rootfs.empty()) {
     auto root = find_program_root(what.rootfs, {});
     if (!root) return in_template(what, "rootfs", root.error());
-    ground.root = std::make_shared<const jail::Root>(std::move(root->view));
+    base.root = std::make_shared<const jail::Root>(std::move(root->view));
   }
   if (!what.policy.empty()) {
     const auto text = read_text_file(what.policy, max_policy_bytes);
@@ -33,10 +33,10 @@ jail::Result<Ground> ground_of(const Template& what, const Ground& usual) {
     if (!rules) return in_template(what, "policy", rules.error());
     auto filter = jail::compile_policy(*rules);
     if (!filter) return in_template(what, "policy", filter.error());
-    ground.policy = *rules;
-    ground.filter = std::move(*filter);
+    base.policy = *rules;
+    base.filter = std::move(*filter);
   }
-  return ground;
+  return base;
 }
 
 }  // namespace runtime

@@ -11,7 +11,7 @@
 
 namespace runtime {
 
-struct Ground {
+struct JailBase {
   std::shared_ptr<const jail::Root> root;
   jail::Policy policy;
   jail::FilterProgram filter;
@@ -22,6 +22,6 @@ jail::Error in_template(const Template& what, std::string_view field, const jail
 
 // `usual` with the root and the policy of the template, where it names them. Errors: those of its
 // files, with the template and the field.
-jail::Result<Ground> ground_of(const Template& what, const Ground& usual);
+jail::Result<JailBase> jail_base_of(const Template& what, const JailBase& usual);
 
 }  // namespace runtime
