@@ -42,6 +42,7 @@ struct RawSandboxArguments {
   std::string source;
   std::string destination;
   std::string path;
+  std::string listen;
   std::string signal = "TERM";
   bool json = false;
   bool background = false;
