@@ -350,10 +350,10 @@ PolledStream::Progress PolledStream::read(std::span<char> room) {
   return progress_of(code, bytes);
 }
 
-PolledStream::Progress PolledStream::write(std::string_view text) {
-  std::size_t bytes = 0;
-  const CURLcode code = curl_easy_send(link_->easy.get(), text.data(), text.size(), &bytes);
-  return progress_of(code, bytes);
+PolledStream::Progress PolledStream::write(std::string_view bytes) {
+  std::size_t sent = 0;
+  const CURLcode code = curl_easy_send(link_->easy.get(), bytes.data(), bytes.size(), &sent);
+  return progress_of(code, sent);
 }
 
 void PolledHttp::wait(std::span<pollfd> others) {

@@ -316,6 +316,15 @@ class Rights(TunnelTest):
             self.assert_problem(502, "port_closed", answer)
         self.assert_problem(401, "unauthorized", self.ask(self.make(other), ECHO, f"&access_token={token}"))
 
+    def test_nothing_of_the_handshake_goes_in(self):
+        async def talk():
+            async with self.open(sandbox, ECHO, f"&access_token={sandbox.made['access_token']}") as tunnel:
+                await tunnel.end()
+                return await tunnel.rest()
+
+        sandbox = self.with_servers(self.client_with("k-one"))
+        self.assertEqual(b"bye", asyncio.run(talk()))
+
 
 if __name__ == "__main__":
     live_server.main()
