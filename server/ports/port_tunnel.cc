@@ -123,7 +123,8 @@ class TunnelSession : public std::enable_shared_from_this<TunnelSession> {
         if (ending_) co_return;
         continue;
       }
-      if (bytes.empty()) continue;
+      // What comes for a server that takes no more is dropped, as it would be by TCP.
+      if (bytes.empty() || takes_no_more_) continue;
       if (has_client_ended_) {
         end(broken(CloseCode::policy, "bytes came after the client had said that it ends"));
         co_return;
@@ -133,7 +134,7 @@ class TunnelSession : public std::enable_shared_from_this<TunnelSession> {
         takes_no_more_ = true;
         // What the server has sent before is passed on; then its end is noticed.
         if (has_guest_ended_) break_off();
-        co_return;
+        continue;
       }
       bytes_in_ += static_cast<std::int64_t>(bytes.size());
     }

@@ -84,6 +84,11 @@ class Tunnel:
             await self.take()
         return self.seen
 
+    async def send_without_end(self):
+        with contextlib.suppress(websockets.ConnectionClosed):
+            while True:
+                await self.socket.send(b"x" * 65536)
+
     async def closed(self):
         """Returns the code and the reason of its end."""
         try:

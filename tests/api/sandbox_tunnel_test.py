@@ -1,6 +1,5 @@
 """WS /v1/sandboxes/{id}/tunnel: the bytes of a TCP connection to a server in a sandbox."""
 import asyncio
-import contextlib
 import hashlib
 import math
 import os
@@ -10,7 +9,7 @@ import host_view
 import live_server
 import time_scale
 from living_sandbox import Sandbox
-from sandbox_tunnel import BREAK, DEAF, ECHO, FLOOD, SINK, SOURCE, STORE, WATCH, TunnelTest, pattern, serve_in, websockets
+from sandbox_tunnel import BREAK, DEAF, ECHO, FLOOD, SINK, SOURCE, STORE, WATCH, TunnelTest, pattern, serve_in
 
 
 class Bytes(TunnelTest):
@@ -94,6 +93,16 @@ class Ends(TunnelTest):
                 return await tunnel.closed()
 
         self.assertEqual((4002, "the server in the sandbox broke the connection off"), asyncio.run(talk()))
+
+    def test_a_server_inside_that_breaks_off_while_bytes_come(self):
+        async def talk():
+            async with self.open(self.sandbox, BREAK) as tunnel:
+                sending = asyncio.create_task(tunnel.send_without_end())
+                code = (await tunnel.closed())[0]
+                await sending
+                return code, tunnel.seen
+
+        self.assertEqual((4002, b"about to break"), asyncio.run(talk()))
 
     def test_a_client_that_says_end(self):
         async def talk():
@@ -223,7 +232,7 @@ class Silence(TunnelTest):
     def test_a_guest_that_takes_nothing_is_given_up_and_one_that_says_nothing_is_not(self):
         async def talk():
             async with self.open(sandbox, ECHO) as silent, self.open(sandbox, DEAF) as deaf:
-                sending = asyncio.create_task(self.send_without_end(deaf))
+                sending = asyncio.create_task(deaf.send_without_end())
                 self.assertEqual((4003, "the server in the sandbox takes no bytes"), await deaf.closed())
                 await sending
                 await silent.socket.send(b"here")
@@ -231,12 +240,6 @@ class Silence(TunnelTest):
 
         sandbox = self.with_servers()
         asyncio.run(talk())
-
-    @staticmethod
-    async def send_without_end(tunnel):
-        with contextlib.suppress(websockets.ConnectionClosed):
-            while True:
-                await tunnel.socket.send(b"x" * 65536)
 
 
 class Pauses(TunnelTest):
