@@ -56,19 +56,17 @@ struct PolledHttp::Multi {
   bool progressed = false;
 };
 
-struct PolledCall::Transfer {
-  Transfer(PolledHttp::Multi& multi, HttpRequest request, PolledOptions options,
-           std::size_t max_reply_bytes)
-      : multi(multi),
-        request(std::move(request)),
-        options(std::move(options)),
-        max_bytes(max_reply_bytes),
-        easy(curl_easy_init()) {}
-  ~Transfer() {
+// One of libcurl's handles.
+struct PolledHttp::Handle {
+  explicit Handle(Multi& multi) : multi(multi), easy(curl_easy_init()) {}
+  virtual ~Handle() {
     if (added) curl_multi_remove_handle(multi.multi, easy.get());
   }
-  Transfer(const Transfer&) = delete;
-  Transfer& operator=(const Transfer&) = delete;
+  Handle(const Handle&) = delete;
+  Handle& operator=(const Handle&) = delete;
+
+  // Called when libcurl has done what it was asked for.
+  virtual void on_done(CURLcode code) = 0;
 
   template <class Value>
   void set(CURLoption option, Value value) {
@@ -76,6 +74,26 @@ struct PolledCall::Transfer {
     if (set_up == CURLE_OK) set_up = code;
   }
   void set_connection(const PolledHttpOptions& client);
+  // Returns why it cannot begin, if so.
+  std::optional<HttpFault> begin();
+  HttpFault fault_of(CURLcode code) const;
+
+  Multi& multi;
+  const std::unique_ptr<CURL, EasyEnd> easy;
+  CURLcode set_up = CURLE_OK;
+  std::array<char, CURL_ERROR_SIZE> reason{};
+  bool added = false;
+};
+
+struct PolledCall::Transfer final : PolledHttp::Handle {
+  Transfer(PolledHttp::Multi& multi, HttpRequest request, PolledOptions options,
+           std::size_t max_reply_bytes)
+      : Handle(multi),
+        request(std::move(request)),
+        options(std::move(options)),
+        max_bytes(max_reply_bytes) {}
+
+  void on_done(CURLcode code) override;
   void set_request();
   void add_header(const std::string& line);
   HttpOutcome ended(CURLcode code);
@@ -84,22 +102,26 @@ struct PolledCall::Transfer {
   static std::size_t on_body(char* bytes, std::size_t size, std::size_t count, void* self);
   static std::size_t on_room(char* room, std::size_t size, std::size_t count, void* self);
 
-  PolledHttp::Multi& multi;
+  PolledCall* call = nullptr;
   const HttpRequest request;  // libcurl reads the body from here
   const PolledOptions options;
   const std::size_t max_bytes;
-  const std::unique_ptr<CURL, EasyEnd> easy;
   std::unique_ptr<curl_slist, LinesEnd> lines;
-  CURLcode set_up = CURLE_OK;
-  std::array<char, CURL_ERROR_SIZE> reason{};
-  bool added = false;
   HeadReader head;
   std::size_t head_bytes = 0;
   bool too_large = false;
   HttpReply reply;
 };
 
-void PolledCall::Transfer::set_connection(const PolledHttpOptions& client) {
+struct PolledStream::Link final : PolledHttp::Handle {
+  explicit Link(PolledHttp::Multi& multi) : Handle(multi) {}
+
+  void on_done(CURLcode code) override;
+
+  PolledStream* stream = nullptr;
+};
+
+void PolledHttp::Handle::set_connection(const PolledHttpOptions& client) {
   set(CURLOPT_ERRORBUFFER, reason.data());
   set(CURLOPT_NOSIGNAL, 1L);
   set(CURLOPT_QUICK_EXIT, 1L);
@@ -114,6 +136,31 @@ void PolledCall::Transfer::set_connection(const PolledHttpOptions& client) {
   // A path of a file may contain dots.
   set(CURLOPT_PATH_AS_IS, 1L);
   if (!client.socket_path.empty()) set(CURLOPT_UNIX_SOCKET_PATH, client.socket_path.c_str());
+}
+
+std::optional<HttpFault> PolledHttp::Handle::begin() {
+  if (easy == nullptr) return cannot_be_set_up("no memory");
+  set(CURLOPT_PRIVATE, static_cast<void*>(this));
+  if (set_up != CURLE_OK) return cannot_be_set_up(curl_easy_strerror(set_up));
+  const CURLMcode code = curl_multi_add_handle(multi.multi, easy.get());
+  added = code == CURLM_OK;
+  if (!added) return cannot_be_set_up(curl_multi_strerror(code));
+  return std::nullopt;
+}
+
+HttpFault PolledHttp::Handle::fault_of(CURLcode code) const {
+  HttpFault fault;
+  long error = 0;
+  curl_easy_getinfo(easy.get(), CURLINFO_OS_ERRNO, &error);
+  const bool connected = code != CURLE_COULDNT_CONNECT && code != CURLE_COULDNT_RESOLVE_HOST &&
+                         code != CURLE_OPERATION_TIMEDOUT && code != CURLE_SSL_CONNECT_ERROR &&
+                         code != CURLE_PEER_FAILED_VERIFICATION;
+  fault.kind = connected ? HttpFault::interrupted : HttpFault::unreachable;
+  fault.text = reason[0] != '\0' ? reason.data() : curl_easy_strerror(code);
+  if (code == CURLE_COULDNT_CONNECT && error != 0) {
+    fault.text = std::generic_category().message(static_cast<int>(error));
+  }
+  return fault;
 }
 
 void PolledCall::Transfer::add_header(const std::string& line) {
@@ -197,24 +244,25 @@ HttpOutcome PolledCall::Transfer::ended(CURLcode code) {
     reply.headers = std::move(head.headers());
     return std::move(reply);
   }
-  HttpFault fault;
+  HttpFault fault = fault_of(code);
   fault.status = head.status();
-  long error = 0;
-  curl_easy_getinfo(easy.get(), CURLINFO_OS_ERRNO, &error);
   if (too_large) {
     fault.kind = HttpFault::too_large;
     fault.text = "the reply is larger than " + std::to_string(max_bytes) + " bytes";
-  } else {
-    const bool connected = code != CURLE_COULDNT_CONNECT && code != CURLE_COULDNT_RESOLVE_HOST &&
-                           code != CURLE_OPERATION_TIMEDOUT && code != CURLE_SSL_CONNECT_ERROR &&
-                           code != CURLE_PEER_FAILED_VERIFICATION;
-    fault.kind = connected ? HttpFault::interrupted : HttpFault::unreachable;
-    fault.text = reason[0] != '\0' ? reason.data() : curl_easy_strerror(code);
-    if (code == CURLE_COULDNT_CONNECT && error != 0) {
-      fault.text = std::generic_category().message(static_cast<int>(error));
-    }
   }
   return fault;
+}
+
+void PolledCall::Transfer::on_done(CURLcode code) {
+  curl_multi_remove_handle(multi.multi, easy.get());
+  added = false;
+  call->outcome_ = ended(code);
+}
+
+// libcurl closes the connection of a handle that leaves the others.
+void PolledStream::Link::on_done(CURLcode code) {
+  stream->state_ = code == CURLE_OK ? State::connected : State::failed;
+  if (code != CURLE_OK) stream->fault_ = fault_of(code);
 }
 
 bool PolledHttp::Multi::perform() {
@@ -227,10 +275,7 @@ bool PolledHttp::Multi::perform() {
     const CURLcode code = message->data.result;
     char* owner = nullptr;
     curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, &owner);
-    auto& call = *reinterpret_cast<PolledCall*>(owner);
-    curl_multi_remove_handle(multi, call.transfer_->easy.get());
-    call.transfer_->added = false;
-    call.outcome_ = call.transfer_->ended(code);
+    reinterpret_cast<Handle*>(owner)->on_done(code);
     progressed = true;
   }
   return progressed;
@@ -252,21 +297,63 @@ std::unique_ptr<PolledCall> PolledHttp::begin(HttpRequest request, PolledOptions
     call->outcome_ = cannot_be_set_up(*obstacle);
     return call;
   }
-  if (transfer.easy == nullptr) {
-    call->outcome_ = cannot_be_set_up("no memory");
-    return call;
+  transfer.call = call.get();
+  if (transfer.easy != nullptr) {
+    transfer.set_connection(options_);
+    transfer.set_request();
   }
-  transfer.set(CURLOPT_PRIVATE, static_cast<void*>(call.get()));
-  transfer.set_connection(options_);
-  transfer.set_request();
-  if (transfer.set_up != CURLE_OK) {
-    call->outcome_ = cannot_be_set_up(curl_easy_strerror(transfer.set_up));
-    return call;
-  }
-  const CURLMcode code = curl_multi_add_handle(multi_->multi, transfer.easy.get());
-  transfer.added = code == CURLM_OK;
-  if (!transfer.added) call->outcome_ = cannot_be_set_up(curl_multi_strerror(code));
+  if (auto fault = transfer.begin()) call->outcome_ = std::move(*fault);
   return call;
+}
+
+PolledStream::PolledStream(std::unique_ptr<Link> link) : link_(std::move(link)) {}
+PolledStream::~PolledStream() = default;
+
+std::unique_ptr<PolledStream> PolledHttp::connect(const std::string& url) {
+  std::unique_ptr<PolledStream> stream(
+      new PolledStream(std::make_unique<PolledStream::Link>(*multi_)));
+  PolledStream::Link& link = *stream->link_;
+  link.stream = stream.get();
+  if (link.easy != nullptr) {
+    link.set_connection(options_);
+    link.set(CURLOPT_URL, url.c_str());
+    link.set(CURLOPT_HTTP_VERSION, static_cast<long>(CURL_HTTP_VERSION_1_1));
+    link.set(CURLOPT_CONNECT_ONLY, 1L);
+  }
+  if (auto fault = link.begin()) {
+    stream->state_ = PolledStream::State::failed;
+    stream->fault_ = std::move(*fault);
+  }
+  return stream;
+}
+
+int PolledStream::fd() const {
+  curl_socket_t socket = CURL_SOCKET_BAD;
+  curl_easy_getinfo(link_->easy.get(), CURLINFO_ACTIVESOCKET, &socket);
+  return socket;
+}
+
+namespace {
+
+PolledStream::Progress progress_of(CURLcode code, std::size_t bytes) {
+  using Outcome = PolledStream::Outcome;
+  if (code == CURLE_AGAIN) return {.outcome = Outcome::nothing_yet, .bytes = 0};
+  if (code != CURLE_OK || bytes == 0) return {.outcome = Outcome::ended, .bytes = 0};
+  return {.outcome = Outcome::done, .bytes = bytes};
+}
+
+}  // namespace
+
+PolledStream::Progress PolledStream::read(std::span<char> room) {
+  std::size_t bytes = 0;
+  const CURLcode code = curl_easy_recv(link_->easy.get(), room.data(), room.size(), &bytes);
+  return progress_of(code, bytes);
+}
+
+PolledStream::Progress PolledStream::write(std::string_view bytes) {
+  std::size_t sent = 0;
+  const CURLcode code = curl_easy_send(link_->easy.get(), bytes.data(), bytes.size(), &sent);
+  return progress_of(code, sent);
 }
 
 void PolledHttp::wait(std::span<pollfd> others) {

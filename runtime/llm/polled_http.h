@@ -51,6 +51,40 @@ class PolledCall {
   const std::unique_ptr<Transfer> transfer_;
 };
 
+// A connection to the server of a URL, over which the caller speaks another protocol than libcurl
+// does. Destroying it closes it. Its PolledHttp must outlive it.
+class PolledStream {
+ public:
+  ~PolledStream();
+  PolledStream(const PolledStream&) = delete;
+  PolledStream& operator=(const PolledStream&) = delete;
+
+  enum class State : std::uint8_t { connecting, connected, failed };
+  State state() const noexcept { return state_; }
+  // Why it could not be connected.
+  const HttpFault& fault() const noexcept { return fault_; }
+
+  // The following functions must be called while it is connected. Neither of them waits.
+  // To wait for by PolledHttp::wait(), after everything was read that is there.
+  int fd() const;
+  enum class Outcome : std::uint8_t { done, nothing_yet, ended };
+  struct Progress {
+    Outcome outcome = Outcome::ended;
+    std::size_t bytes = 0;  // where it is done
+  };
+  Progress read(std::span<char> room);
+  Progress write(std::string_view bytes);
+
+ private:
+  friend class PolledHttp;
+  struct Link;
+  explicit PolledStream(std::unique_ptr<Link> link);
+
+  State state_ = State::connecting;
+  HttpFault fault_;
+  const std::unique_ptr<Link> link_;
+};
+
 struct PolledHttpOptions {
   std::string socket_path;  // path of a Unix socket for all calls; empty: their URLs decide
   std::string user_agent = "agent-sandbox";
@@ -71,12 +105,17 @@ class PolledHttp {
   // already.
   std::unique_ptr<PolledCall> begin(HttpRequest request, PolledOptions options = {});
 
+  // Begins to connect, with TLS where the URL says so.
+  std::unique_ptr<PolledStream> connect(const std::string& url);
+
   // Returns when a call has made progress or has ended, when one of `others` is ready, which its
   // `revents` then say, and sometimes without a reason.
   void wait(std::span<pollfd> others = {});
 
  private:
   friend class PolledCall;
+  friend class PolledStream;
+  struct Handle;
   struct Multi;
 
   const PolledHttpOptions options_;

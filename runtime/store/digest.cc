@@ -34,6 +34,15 @@ std::string sha256(std::string_view bytes) {
   return hexadecimal({reinterpret_cast<const char*>(digest.data()), count});
 }
 
+std::string sha1(std::string_view bytes) {
+  Bytes digest;
+  unsigned count = 0;
+  if (EVP_Digest(bytes.data(), bytes.size(), digest.data(), &count, EVP_sha1(), nullptr) != 1) {
+    std::abort();
+  }
+  return {reinterpret_cast<const char*>(digest.data()), count};
+}
+
 std::string hmac_sha256(std::string_view key, std::string_view bytes) {
   Bytes digest;
   unsigned count = 0;

@@ -9,6 +9,9 @@ namespace runtime {
 // Returns 64 hexadecimal digits.
 std::string sha256(std::string_view bytes);
 
+// Returns the 20 bytes of SHA-1, which protects nothing: WebSocket's handshake demands it.
+std::string sha1(std::string_view bytes);
+
 // HMAC-SHA-256: returns the 32 bytes.
 std::string hmac_sha256(std::string_view key, std::string_view bytes);
 

@@ -258,7 +258,7 @@ boost::asio::awaitable<void> Api::upgrade(Socket socket, Request request, BodyBu
   const auto context = request.context;
   const auto& matched = static_cast<const Matched&>(*context);
   Call call = call_of(std::move(request), matched, std::move(gone));
-  if (call.port) {
+  if (call.port && !matched.path.route->is_upgrade()) {
     co_await port_proxy_.upgrade(std::move(socket), std::move(call.head), std::move(*call.port),
                                  std::move(call.gone));
     co_return;

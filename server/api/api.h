@@ -76,6 +76,8 @@ class Api final : public Handler {
   void match(const RequestHead& head, Matched& matched) const;
   // Sets `matched.port` as well.
   std::optional<Response> why_port_refused(const RequestHead& head, Matched& matched) const;
+  // Sets `call.is_upgrade` as well.
+  std::optional<Response> why_no_tunnel(const RequestHead& head, PortCall& call) const;
   std::variant<runtime::Sandboxes::Found, Response> sandbox_of_port(const RequestHead& head,
                                                                     const Matched& matched) const;
   // The answer 401 on a route; null: for a path without a route.

@@ -1,10 +1,12 @@
 // The routes of servers that run in sandboxes, and the access to them.
 #include <optional>
+#include <string_view>
 #include <utility>
 #include <variant>
 
 #include "server/api/api.h"
 #include "server/api/guard.h"
+#include "server/api/query.h"
 #include "server/api/route_groups.h"
 #include "server/ports/port_access.h"
 #include "server/ports/port_proxy.h"
@@ -18,6 +20,24 @@ using runtime::Sandboxes;
 
 // A path that has the routes' form, for a request that names its port in Host.
 constexpr std::string_view path_of_any_port = "/v1/sandboxes/id/ports/1/";
+
+const std::vector<std::string_view> tunnel_parameters = {"port", access_token_parameter};
+
+awaitable<void> open_tunnel(const PortProxy& proxy, Upgrade upgrade) {
+  Call& call = upgrade.call;
+  co_await proxy.tunnel(std::move(upgrade.socket), std::move(call.head), std::move(*call.port),
+                        std::move(call.gone));
+}
+
+// Sets the port from the query.
+std::optional<Response> read_tunnel_query(const RequestHead& head, PortTarget& target) {
+  const auto query = parameters_of(head.query, tunnel_parameters);
+  if (const auto* const refusal = std::get_if<Refusal>(&query)) return problem(*refusal);
+  for (const auto& [name, value] : std::get<Parameters>(query)) {
+    if (name == tunnel_parameters.front()) target.port = value;
+  }
+  return std::nullopt;
+}
 
 awaitable<Response> ask_port(const PortProxy& proxy, Call call) {
   auto& pieces = *call.pieces;
@@ -104,6 +124,18 @@ void add_sandbox_port_routes(const RouteParts& parts) {
   parts.table.add({"OPTIONS", "/v1/sandboxes/{id}/ports/{port}/{path...}",
                    Access::key(Scope::sandboxes), Cost::record, ask, QueryNames(), Versions::plain,
                    no_label, Body::pieces, Leads::to_port});
+  parts.table.add(
+      {"GET",
+       "/v1/sandboxes/{id}/tunnel",
+       Access::key(Scope::sandboxes),
+       Cost::record,
+       {},
+       tunnel_parameters,
+       Versions::plain,
+       no_label,
+       Body::whole,
+       Leads::to_tunnel,
+       [&ports = parts.ports](Upgrade upgrade) { return open_tunnel(ports, std::move(upgrade)); }});
 }
 
 void Api::match(const RequestHead& head, Matched& matched) const {
@@ -111,7 +143,7 @@ void Api::match(const RequestHead& head, Matched& matched) const {
   const std::string_view path = target ? path_of_any_port : std::string_view(head.path);
   if (auto found = routes_.find(head.method, path)) matched.path = std::move(*found);
   const Route* const route = matched.path.route;
-  if (!target && (route == nullptr || route->leads != Route::Leads::to_port)) return;
+  if (!target && (route == nullptr || route->leads == Route::Leads::here)) return;
   if (target) {
     target->path = head.path.starts_with('/') ? head.path : "/";
   } else {
@@ -155,6 +187,16 @@ std::variant<Sandboxes::Found, Response> Api::sandbox_of_port(const RequestHead&
   return found_or_why(sandboxes.find_living(runtime::Principal(), id));
 }
 
+std::optional<Response> Api::why_no_tunnel(const RequestHead& head, PortCall& call) const {
+  if (!asks_for_websocket(head)) {
+    return problem(RefusalCode::upgrade_required, "this path speaks WebSocket",
+                   {{"Upgrade", "websocket"}});
+  }
+  if (is_draining()) return stopping();
+  call.is_upgrade = true;
+  return check_upgrade(head);
+}
+
 std::optional<Response> Api::why_port_refused(const RequestHead& head, Matched& matched) const {
   if (services_.sandboxes == nullptr) return problem(RefusalCode::no_such_path, "no such path");
   auto found = sandbox_of_port(head, matched);
@@ -166,9 +208,14 @@ std::optional<Response> Api::why_port_refused(const RequestHead& head, Matched& 
   const std::size_t counted =
       shows_key ? *matched.principal->key : authentication_.key_of(call.sandbox->owner());
   if (auto refusal = check_rate(counted)) return refusal;
+  const bool is_tunnel = matched.path.route->leads == Route::Leads::to_tunnel;
+  if (is_tunnel) {
+    if (auto refusal = read_tunnel_query(head, call.target)) return refusal;
+  }
   const auto port = port_number(call.target.port);
   if (!port) return problem(RefusalCode::bad_request, "port: expected 1 .. 65535");
   call.port = *port;
+  if (is_tunnel) return why_no_tunnel(head, call);
   const auto token = bearer_token(head);
   call.key_is_authorization = token && authentication_.principal_of(*token);
   // A service worker would answer for our whole origin from then on.

@@ -109,7 +109,8 @@ struct Route {
   } body = Body::whole;
   // Whether the route leads to a server in a sandbox: it accepts any query and any type of body,
   // and may become a WebSocket. The sandbox's access token opens it as a key does.
-  enum class Leads : std::uint8_t { here, to_port } leads = Leads::here;
+  // A tunnel becomes a WebSocket always, and is opened by the same credentials.
+  enum class Leads : std::uint8_t { here, to_port, to_tunnel } leads = Leads::here;
   UpgradeHandler upgrade = {};
   // Returns the problem why a connection stays with HTTP. Empty: every valid request for an upgrade
   // succeeds.

@@ -16,6 +16,7 @@
 #include "server/cli/sandbox/sandbox_arguments.h"
 #include "server/cli/suggestion.h"
 #include "server/cli/volumes/volumes_arguments.h"
+#include "server/cli/webhooks/webhooks_arguments.h"
 
 namespace server {
 namespace {
@@ -286,6 +287,7 @@ Command parsed_command(const Commands& commands, const AgentCommands& agent_comm
                        const client::SandboxCommands& sandbox_commands,
                        const client::JobsCommands& jobs_commands,
                        const client::VolumeCommands& volume_commands,
+                       const client::WebhookCommands& webhook_commands,
                        std::vector<std::string> guest_args) {
   if (commands.exec->parsed()) return exec_options(commands, std::move(guest_args));
   if (commands.serve->parsed()) return serve_options(commands);
@@ -294,6 +296,7 @@ Command parsed_command(const Commands& commands, const AgentCommands& agent_comm
   if (auto parsed = sandbox_commands.parsed(std::move(guest_args))) return std::move(*parsed);
   if (auto parsed = jobs_commands.parsed()) return std::move(*parsed);
   if (auto parsed = volume_commands.parsed()) return std::move(*parsed);
+  if (auto parsed = webhook_commands.parsed()) return std::move(*parsed);
   return doctor_options(commands);
 }
 
@@ -307,7 +310,7 @@ void spell_out(std::vector<std::string>& args) {
     args.front() = "--version";
   } else if (args.size() == 2 && args.back() == "help" &&
              (args.front() == "sandbox" || args.front() == "lessons" || args.front() == "jobs" ||
-              args.front() == "volume")) {
+              args.front() == "volume" || args.front() == "webhook")) {
     args.back() = "--help";
   }
 }
@@ -415,6 +418,8 @@ Command parse_arguments(std::vector<std::string> args, const std::string& versio
   jobs_commands.define(app);
   client::VolumeCommands volume_commands;
   volume_commands.define(app);
+  client::WebhookCommands webhook_commands;
+  webhook_commands.define(app);
   define_mcp(commands);
   define_doctor(commands);
   spell_out(args);
@@ -434,7 +439,7 @@ Command parse_arguments(std::vector<std::string> args, const std::string& versio
     return with_help(mistake_of(error, app), deepest_parsed(app));
   }
   Command parsed = parsed_command(commands, agent_commands, sandbox_commands, jobs_commands,
-                                  volume_commands, std::move(guest_args));
+                                  volume_commands, webhook_commands, std::move(guest_args));
   if (auto* finished = std::get_if<Finished>(&parsed)) {
     return with_help(std::move(*finished), deepest_parsed(app));
   }

@@ -16,6 +16,7 @@
 #include "server/cli/sandbox/known_names.h"
 #include "server/cli/sandbox/sandbox_options.h"
 #include "server/cli/volumes/volumes_options.h"
+#include "server/cli/webhooks/webhooks_options.h"
 
 namespace server {
 
@@ -130,8 +131,8 @@ struct Finished {
 
 using Command = std::variant<ExecOptions, RunTaskOptions, BenchmarkOptions, LessonsOptions,
                              ServeOptions, McpOptions, DoctorOptions, client::Options,
-                             client::JobsOptions, client::VolumesOptions, client::KnownNamesOptions,
-                             Finished>;
+                             client::JobsOptions, client::VolumesOptions, client::WebhooksOptions,
+                             client::KnownNamesOptions, Finished>;
 
 // `args` without the program's name.
 Command parse_arguments(std::vector<std::string> args, const std::string& version);

@@ -21,6 +21,7 @@
 #include "server/cli/sandbox/sandbox_command.h"
 #include "server/cli/serve.h"
 #include "server/cli/volumes/volumes_command.h"
+#include "server/cli/webhooks/webhooks_command.h"
 #include "server/cli/write_all.h"
 
 namespace {
@@ -75,6 +76,9 @@ int dispatch(std::vector<std::string> args) {
   }
   if (const auto* volumes = std::get_if<server::client::VolumesOptions>(&options)) {
     return server::client::volumes(*volumes, runtime::process_environment());
+  }
+  if (const auto* webhooks = std::get_if<server::client::WebhooksOptions>(&options)) {
+    return server::client::webhooks(*webhooks, runtime::process_environment());
   }
   if (const auto* names = std::get_if<server::client::KnownNamesOptions>(&options)) {
     return server::client::known_names(*names, runtime::process_environment());

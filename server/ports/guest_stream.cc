@@ -48,9 +48,14 @@ void GuestStream::close_after(Deadline& deadline, std::chrono::milliseconds pati
 asio::awaitable<std::size_t> GuestStream::read(std::span<char> room,
                                                std::chrono::milliseconds patience) {
   close_after(*read_deadline_, patience);
+  const std::size_t count = co_await read(room);
+  read_deadline_->clear();
+  co_return count;
+}
+
+asio::awaitable<std::size_t> GuestStream::read(std::span<char> room) {
   const auto [error, count] =
       co_await socket_.async_read_some(asio::buffer(room.data(), room.size()), as_values);
-  read_deadline_->clear();
   has_ended_ = error == asio::error::eof;
   co_return error ? 0 : count;
 }
@@ -71,6 +76,17 @@ asio::awaitable<bool> GuestStream::write(std::string_view bytes,
 void GuestStream::close() {
   boost::system::error_code ignored;
   socket_.close(ignored);
+}
+
+void GuestStream::end_writing() {
+  boost::system::error_code ignored;
+  socket_.shutdown(Socket::shutdown_send, ignored);
+}
+
+void GuestStream::reset() {
+  boost::system::error_code ignored;
+  socket_.set_option(asio::socket_base::linger(true, 0), ignored);
+  close();
 }
 
 }  // namespace server

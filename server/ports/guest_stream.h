@@ -27,6 +27,8 @@ class GuestStream : public std::enable_shared_from_this<GuestStream> {
   // stream was closed.
   boost::asio::awaitable<std::size_t> read(std::span<char> room,
                                            std::chrono::milliseconds patience);
+  // The same without a bound on the time, for servers that have nothing to say for hours.
+  boost::asio::awaitable<std::size_t> read(std::span<char> room);
   // Returns false where the server takes no more or took nothing within `patience`, or the stream
   // was closed.
   boost::asio::awaitable<bool> write(std::string_view bytes, std::chrono::milliseconds patience);
@@ -36,6 +38,10 @@ class GuestStream : public std::enable_shared_from_this<GuestStream> {
   bool is_late() const noexcept { return is_late_; }
   bool has_ended() const noexcept { return has_ended_; }
   void close();
+  // Tells the server that nothing more comes, and lets it answer.
+  void end_writing();
+  // Closes the connection so that the server sees that it broke off, and not that it ended.
+  void reset();
 
  private:
   GuestStream(const boost::asio::any_io_executor& executor, jail::Fd socket);

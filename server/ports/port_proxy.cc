@@ -256,15 +256,14 @@ class Tunnel : public std::enable_shared_from_this<Tunnel> {
   const std::shared_ptr<Deadline> deadline_;
 };
 
-// Sends a whole answer to a client, whose connection then ends.
+}  // namespace
+
 awaitable<void> answer_and_end(Socket& client, Response response, std::string_view request_id) {
   const std::string text =
       render_head(response, request_id, Connection::close, {.length = response.body.size()}) +
       response.body;
   co_await asio::async_write(client, asio::buffer(text), as_values);
 }
-
-}  // namespace
 
 awaitable<Response> PortProxy::serve(RequestHead head, PortCall call, RequestBody& body,
                                      ResponseStream& answer, Cancel gone) const {

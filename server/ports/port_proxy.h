@@ -23,6 +23,11 @@ struct PortOptions {
   std::chrono::milliseconds idle_timeout() const { return 10 * head_timeout; }
 };
 
+// Sends a whole answer to a client that asked for a WebSocket and gets none. The connection must
+// then end.
+boost::asio::awaitable<void> answer_and_end(Socket& client, Response response,
+                                            std::string_view request_id);
+
 // Each request has a connection of its own to the server inside, which speaks HTTP/1.1 and is asked
 // to close it. Both sides are parsed and written anew, so that their messages are framed as we
 // understood them. Some ten KiB are held in each direction; a side that does not read makes the
@@ -41,6 +46,11 @@ class PortProxy {
   // either side ends it.
   boost::asio::awaitable<void> upgrade(Socket client, RequestHead head, PortCall call,
                                        runtime::Cancel gone) const;
+
+  // The connection itself as a WebSocket: binary messages are its bytes, in both directions. See
+  // the folder's README for how it ends.
+  boost::asio::awaitable<void> tunnel(Socket client, RequestHead head, PortCall call,
+                                      runtime::Cancel gone) const;
 
  private:
   const runtime::Services services_;

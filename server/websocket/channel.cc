@@ -20,9 +20,12 @@ namespace websocket = boost::beast::websocket;
 using boost::system::error_code;
 
 constexpr std::size_t buffer_bytes = 64u << 10;
+constexpr std::size_t max_reason_bytes = 123;  // RFC 6455, section 5.5
 
 class BeastChannel final : public Channel {
  public:
+  using Channel::close;
+
   BeastChannel(Socket socket, ChannelOptions options)
       : stream_(std::move(socket)), options_(options) {
     // A message whose header announces more is refused with 1009 before it comes. Below that read()
@@ -65,6 +68,20 @@ class BeastChannel final : public Channel {
     co_return message;
   }
 
+  asio::awaitable<Piece> read_piece(std::span<char> room) override {
+    const auto [error, count] =
+        co_await stream_.async_read_some(asio::buffer(room.data(), room.size()), as_values);
+    Piece piece;
+    if (error) {
+      piece.is_goodbye = error == websocket::error::closed;
+      co_return piece;
+    }
+    piece.kind = stream_.got_text() ? Message::Kind::text : Message::Kind::binary;
+    piece.size = count;
+    piece.is_last = stream_.is_message_done();
+    co_return piece;
+  }
+
   asio::awaitable<bool> write(std::string text) override {
     stream_.text(true);
     return write_message(std::move(text));
@@ -83,11 +100,13 @@ class BeastChannel final : public Channel {
     co_return !error;
   }
 
-  asio::awaitable<void> close(CloseCode code) override {
+  asio::awaitable<void> close(CloseCode code, std::string_view reason) override {
     asio::steady_timer deadline(executor());
     close_socket_after(deadline, options_.close_timeout);
-    const websocket::close_reason reason(static_cast<std::uint16_t>(code));
-    co_await stream_.async_close(reason, as_values);
+    websocket::close_reason close(static_cast<std::uint16_t>(code));
+    const std::string_view cut = reason.substr(0, max_reason_bytes);
+    close.reason.assign(cut.data(), cut.size());
+    co_await stream_.async_close(close, as_values);
     abort();
   }
 

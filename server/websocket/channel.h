@@ -6,7 +6,9 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 
 #include "server/http/body_budget.h"
 #include "server/http/message.h"
@@ -15,14 +17,14 @@
 namespace server {
 
 struct ChannelOptions {
-  std::size_t max_message_bytes = 16u << 20;
+  std::size_t max_message_bytes = 16u << 20;  // 0: no bound, for messages that are read in pieces
   std::chrono::milliseconds handshake_timeout{10'000};
   // A client that takes nothing for this long is considered gone.
   std::chrono::milliseconds write_timeout{60'000};
   std::chrono::milliseconds close_timeout{3'000};
 };
 
-// The codes of RFC 6455, 7.4, and IANA's registry.
+// The codes of RFC 6455, 7.4, and IANA's registry; from 4000 on they are ours.
 enum class CloseCode : std::uint16_t {
   normal = 1000,
   going_away = 1001,
@@ -30,6 +32,9 @@ enum class CloseCode : std::uint16_t {
   too_large = 1009,
   own_failure = 1011,
   try_later = 1013,
+  sandbox_ended = 4001,
+  port_broken = 4002,
+  port_timeout = 4003,
 };
 
 // The code for an error of this HTTP status.
@@ -54,14 +59,27 @@ class Channel {
   // Reads the next message; `share` accounts for its memory. Pings are answered meanwhile.
   virtual boost::asio::awaitable<Message> read(BodyBudget::Share& share) = 0;
 
+  struct Piece {
+    Message::Kind kind = Message::Kind::closed;  // never too_large
+    std::size_t size = 0;                        // the bytes that are in `room` now
+    bool is_last = false;                        // of its message
+    bool is_goodbye = false;  // closed: the client has said so, and has not just vanished
+  };
+  // Reads what has come of a message, as soon as some of it is there. One connection is read by
+  // this or by read(), not by both.
+  virtual boost::asio::awaitable<Piece> read_piece(std::span<char> room) = 0;
+
   // Only one of these may be pending. Return false where the connection is over.
   virtual boost::asio::awaitable<bool> write(std::string text) = 0;
   virtual boost::asio::awaitable<bool> write_binary(std::string bytes) = 0;
-  // Shows that the connection lives, and finds out where it does not.
+  // Shows that the connection lives, and finds out where it does not. May be pending beside a
+  // write.
   virtual boost::asio::awaitable<bool> ping() = 0;
 
-  // Says goodbye and waits a short time for the answer. Ends a pending read.
-  virtual boost::asio::awaitable<void> close(CloseCode code) = 0;
+  // Says goodbye, with a reason for people, and waits a short time for the answer. Ends a pending
+  // read. A reason of more than 123 bytes is cut.
+  virtual boost::asio::awaitable<void> close(CloseCode code, std::string_view reason) = 0;
+  boost::asio::awaitable<void> close(CloseCode code) { return close(code, std::string_view()); }
 
   // Ends the connection at once, with all pending operations.
   virtual void abort() = 0;

@@ -16,6 +16,7 @@ LEFT_OUT = {
     "root": "where openapi() asks",
     **dict.fromkeys(("enterPort", "askPort", "postToPort", "putToPort", "patchAtPort", "deleteAtPort"),
                     "a server in a sandbox, which speaks as it likes; port_url says where it is"),
+    "openTunnel": "the same by TCP; tunnel_url says where it is",
     "mcp": "for clients of MCP",
     "sandboxMcp": "for clients of MCP",
 }

@@ -269,6 +269,9 @@ const checks = {
     const server = await sandbox.start(["python3", "-u", "-m", "http.server", "8000"]);
     for await (const event of server.outputStream()) if (String(event.data).includes("Serving")) break;
     assert.equal(await (await fetch(sandbox.portUrl(8000, "/page.txt", { withToken: true }))).text(), "from inside");
+    const { pathname, search, protocol } = new URL(sandbox.tunnelUrl(8000, { withToken: true }));
+    assert.deepEqual([protocol, pathname, search], ["ws:", `/v1/sandboxes/${sandbox.id}/tunnel`, `?port=8000&access_token=${sandbox.details.accessToken}`]);
+    assert.ok(sandbox.tunnelUrl(8000).endsWith("/tunnel?port=8000"));
   }),
 
   async server() {

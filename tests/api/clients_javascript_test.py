@@ -22,7 +22,7 @@ WS = BUILDS / "npm" / "node_modules" / "ws"
 KEY = "a-key-made-for-this-test"
 # The classes whose methods send requests.
 OWNERS = ("Client", "Jobs", "Lessons", "Volumes", "Webhooks", "Sandboxes", "Sandbox", "SandboxFiles", "Processes", "Process")
-ASK_NOTHING = {"constructor", "portUrl", "terminalRequest"}
+ASK_NOTHING = {"constructor", "portUrl", "tunnelUrl", "terminalRequest"}
 # Options of a call that are not fields of a request.
 OF_THE_CALL = {"signal", "answerSeconds", "onOutput"}
 

@@ -71,7 +71,7 @@ class Described(live_server.ServerTest):
                   clients.Process(session, f"{sandbox.path}/processes", NO_PROCESS))
         for owner in owners:
             for name, method in public_methods(owner):
-                if name in ("close", "port_url"):
+                if name in ("close", "port_url", "tunnel_url"):
                     continue
                 with self.subTest(f"{type(owner).__name__}.{name}"):
                     with self.assertRaises(clients.ApiError) as refused:
@@ -335,6 +335,9 @@ class Sandboxes(ClientTest):
             next(event for event in events if "Serving" in event.data)
         with urllib.request.urlopen(sandbox.port_url(8000, "/page.txt", with_token=True), timeout=time_scale.scaled(30)) as page:
             self.assertEqual(b"from inside", page.read())
+        tunnel = f"ws://127.0.0.1:{self.server.port}/v1/sandboxes/{sandbox.id}/tunnel?port=8000"
+        self.assertEqual((tunnel, f"{tunnel}&access_token={sandbox.details.access_token}"),
+                         (sandbox.tunnel_url(8000), sandbox.tunnel_url(8000, with_token=True)))
 
 
 class Files(ClientTest):

@@ -67,7 +67,7 @@ class Routes(OfEachScope):
     def test_a_handshake_needs_the_scope_as_well(self):
         sandbox = self.make(self.client_with("sandboxes"))
         for path, needed in (("/stream", "execute"), ("/ws/stream", "execute"), (f"{sandbox.path}/terminal", "sandboxes"),
-                             (f"{sandbox.path}/ports/8000/", "sandboxes")):
+                             (f"{sandbox.path}/ports/8000/", "sandboxes"), (f"{sandbox.path}/tunnel?port=8000", "sandboxes")):
             for key in set(SCOPES) - {needed}:
                 with self.subTest(f"{key}: {path}"):
                     self.assert_lacks(needed, self.client_with(key).send("GET", path, **HANDSHAKE))

@@ -26,12 +26,17 @@ VALUES = [("exec --language ", LANGUAGES), ("serve --log-format ", {"text", "jso
           ("sandbox ", {"create", "list", "get", "exec", "shell", "cp", "ls", "rm", "url", "watch", "ps", "logs", "kill", "port", "token", "events", "metrics", "renew",
                       "change", "pause", "resume", "delete"}),
           ("volume ", {"create", "list", "get", "copy", "delete"}),
+          ("webhook ", {"create", "list", "get", "change", "test", "secret", "delete"}),
+          ("webhook create --event ", {"created", "changed", "process_started", "process_ended", "file_written", "file_removed", "file_moved",
+                                       "directory_made", "file_read", "url_signed", "pause_asked", "paused", "resume_asked", "resumed",
+                                       "delete_asked", "ended", "forgotten", "egress_allowed", "egress_refused", "egress_ended",
+                                       "memory_given_back", "restarted"}),
           ("jobs ", {"list", "show", "cancel"}),
           ("jobs --status ", {"running", "success", "error", "timeout", "failed", "out_of_memory", "killed", "violation", "cancelled", "completed"}),
           ("sandbox list --state ", {"running", "paused", "ended"}),
           ("sandbox create --on-timeout ", {"delete", "pause"}),
           ("sandbox create --disk-kind ", {"memory", "directory"}),
-          ("", {"exec", "serve", "mcp", "run", "sandbox", "volume", "jobs", "logs", "benchmark", "lessons", "doctor"})]
+          ("", {"exec", "serve", "mcp", "run", "sandbox", "volume", "webhook", "jobs", "logs", "benchmark", "lessons", "doctor"})]
 ASK_BASH = """
 source "$1"
 COMP_WORDS=("${@:2}") COMP_CWORD=$(($# - 2))
@@ -43,13 +48,13 @@ SHIPPED = {path.stem for path in (command_line.DEPLOY.parents[1] / "rootfs" / "t
 
 
 class Known:
-    """A server with a sandbox that runs, one that is paused and one that has ended, a job, a volume, and a template of its own."""
+    """A server with a sandbox that runs, one that is paused and one that has ended, a job, a volume, a webhook, and a template of its own."""
 
     def __init__(self, place):
         self.templates = tempfile.TemporaryDirectory(prefix="agent-sandbox-templates.")
         os.chmod(self.templates.name, 0o755)
         (pathlib.Path(self.templates.name) / "own.json").write_text('{"name": "own", "language": "bash", "warmth": "prepared"}', encoding="utf-8")
-        self.server = live_server.LiveServer(environment={"SANDBOX_TEMPLATES_DIR": self.templates.name, **place})
+        self.server = live_server.LiveServer(environment={"SANDBOX_TEMPLATES_DIR": self.templates.name, "SANDBOX_WEBHOOKS_ALLOW": "http://127.0.0.1:9", **place})
         self.url = f"http://127.0.0.1:{self.server.port}"
         client = self.server.client()
         self.ids = {name: client.post({"name": name}, "/v1/sandboxes").json["id"] for name in ("alpha", "asleep", "gone")}
@@ -57,6 +62,7 @@ class Known:
         client.send("DELETE", "/v1/sandboxes/gone")
         self.job = client.post({"code": "true", "language": "bash"}, "/execute").json["job_id"]
         client.post({"name": "vault", "size_mb": 10}, "/v1/volumes")
+        self.webhook = client.post({"url": "http://127.0.0.1:9/", "events": ["ended"]}, "/v1/webhooks").json["id"]
         client.close()
 
     def stop(self):
@@ -135,6 +141,8 @@ class Completions(unittest.TestCase):
                                ("sandbox get al", {"alpha"}), ("jobs show ", {self.known.job}), ("jobs cancel ", {self.known.job}),
                                (f"jobs show {self.known.job} ", set()), ("logs ", living | {self.known.job}),
                                ("volume get ", {"vault"}), ("volume copy va", {"vault"}), ("volume delete vault ", {"vault"}),
+                               ("webhook get ", {self.known.webhook}), (f"webhook test {self.known.webhook} ", set()),
+                               ("webhook delete ", {self.known.webhook}),
                                ("exec --template ", SHIPPED | {"own"}), ("sandbox create --template ow", {"own"})):
             with self.subTest(line):
                 self.patience = 20.0 if expected else 2.0

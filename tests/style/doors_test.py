@@ -3,7 +3,7 @@ import re
 
 import tree
 
-DOORS = ("server/api/", "server/mcp/", "server/ports/", "server/cli/jobs/", "server/cli/sandbox/")
+DOORS = ("server/api/", "server/mcp/", "server/ports/", "server/cli/jobs/", "server/cli/sandbox/", "server/cli/webhooks/")
 
 # A request's path is compared with the patterns of the table of routes and with nothing else.
 PATH = re.compile(r"\bhead\.(?:path|target)\s*(?:==|!=|\.\s*(?:starts_with|ends_with|compare|find)\b)"
@@ -33,6 +33,13 @@ OWN = {
     "server/cli/sandbox/attached_process.cc max_input_bytes": "a piece of what is typed",
     "server/cli/sandbox/run_process.cc max_json_output": "what is held to be printed at once",
     "server/cli/sandbox/copy_file.cc usual_mode": "of a file on this host",
+    "server/cli/sandbox/listen_port.cc max_waiting_clients": "programs of this host",
+    "server/cli/sandbox/listen_port.cc max_tunnels": "programs of this host",
+    "server/cli/sandbox/tunnel.cc max_answer_bytes": "memory for an answer",
+    "server/cli/sandbox/tunnel.cc max_rounds": "how long one connection keeps the others waiting",
+    "server/cli/sandbox/tunnel.cc max_reason_characters": "text on a terminal",
+    "server/cli/sandbox/websocket_frames.cc max_control_bytes": "a frame of a WebSocket",
+    "server/cli/sandbox/websocket_frames.cc max_text_bytes": "a message of a WebSocket",
 }
 
 # The command line takes bounds and words from the fields, except those of the kernel.

@@ -15,6 +15,7 @@ using Word = std::pair<std::string_view, std::string_view>;
 // Fields of sandboxes and of lists. Those of programs are known to option_words.h.
 constexpr Word fields[] = {{"copy_of: ", ""},
                            {"disk_kind: ", "--disk-kind: "},
+                           {"events: ", "--event: "},
                            {"idle_seconds: ", "--idle: "},
                            {"limit: ", "--limit: "},
                            {"limits: cpu: ", "--cpu: "},
@@ -25,10 +26,12 @@ constexpr Word fields[] = {{"copy_of: ", ""},
                            {"name: ", "--name: "},
                            {"network: secrets", "--secret"},
                            {"on_timeout: ", "--on-timeout: "},
+                           {"previous_seconds: ", "--previous: "},
                            {"size_mb: ", "--size: "},
                            {"state: ", "--state: "},
                            {"status: ", "--status: "},
                            {"tail: ", "--tail: "},
+                           {"url: ", "--url: "},
                            {"working_directory: ", "--workdir: "}};
 
 constexpr Word phrases[] = {
@@ -105,6 +108,12 @@ std::string refusal_of_a_volume(std::string text, const std::string& name) {
   constexpr std::string_view option = "--name: ";
   if (text == "no such volume") return text + ": " + name;
   return text.starts_with(option) ? "NAME: " + text.substr(option.size()) : text;
+}
+
+std::string refusal_of_a_webhook(std::string text, const std::string& id) {
+  constexpr std::string_view option = "--url: ";
+  if (text == "no such webhook") return text + ": " + id;
+  return id.empty() && text.starts_with(option) ? "URL: " + text.substr(option.size()) : text;
 }
 
 std::string remedy_in_options(std::string remedy) { return with_first(std::move(remedy), limits); }

@@ -18,6 +18,10 @@ std::string refusal_in_options(std::string text, const std::vector<runtime::Volu
 // The same of a refusal of `agent-sandbox volume`, where `name` is the word for the volume.
 std::string refusal_of_a_volume(std::string text, const std::string& name);
 
+// The same of a refusal of `agent-sandbox webhook`; the id is empty for a new one, whose URL is an
+// argument.
+std::string refusal_of_a_webhook(std::string text, const std::string& id);
+
 // What the next request can do about a limit that was met.
 std::string remedy_in_options(std::string remedy);
 

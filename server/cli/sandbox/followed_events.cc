@@ -79,13 +79,16 @@ std::optional<runtime::agent::Event> task_event_of(const FollowedEvent& event) {
 
 int follow(ServerClient& client, ServerRequest request, const LastEvent& last,
            const std::function<int(const FollowedEvent&)>& on_event,
-           const std::function<void()>& meanwhile) {
+           const std::function<void()>& meanwhile,
+           const std::function<void(std::vector<pollfd>&)>& add_awaited) {
   EventReader reader(last, on_event);
   request.accept = "application/x-ndjson";
   const auto call = client.begin(
       std::move(request), {.on_body = [&](std::string_view bytes) { return reader.feed(bytes); }});
   while (call->outcome() == nullptr && client.signals().ending() == 0) {
-    client.wait();
+    std::vector<pollfd> others;
+    if (add_awaited) add_awaited(others);
+    client.wait(others);
     if (meanwhile) meanwhile();
   }
   if (reader.exit_code() != 0) return reader.exit_code();

@@ -1,10 +1,13 @@
 // What the server tells while it happens, event by event.
 #pragma once
 
+#include <poll.h>
+
 #include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "runtime/agent/event.h"
 #include "runtime/json/reader.h"
@@ -30,11 +33,12 @@ struct LastEvent {
 
 // Asks `request` and hands over each event but heartbeats up to the last one, behind which nothing
 // is read, or until a signal ends us. `on_event` returns 0, or the exit status of a failure, of
-// which it has told, to go no further. `meanwhile` is called whenever something may have come.
-// Returns the exit status.
+// which it has told, to go no further. `meanwhile` is called whenever something may have come, also
+// to one of the descriptors that `add_awaited` adds. Returns the exit status.
 int follow(ServerClient& client, ServerRequest request, const LastEvent& last,
            const std::function<int(const FollowedEvent&)>& on_event,
-           const std::function<void()>& meanwhile = {});
+           const std::function<void()>& meanwhile = {},
+           const std::function<void(std::vector<pollfd>&)>& add_awaited = {});
 // The same of what happens in a sandbox.
 int follow(ServerClient& client, const std::string& path,
            const std::function<int(const FollowedEvent&)>& on_event);

@@ -32,6 +32,7 @@ std::vector<std::string> lists_of(Kind kind) {
   if (kind == Kind::jobs) return {"/jobs?limit=50"};
   if (kind == Kind::templates) return {"/v1/templates"};
   if (kind == Kind::volumes) return {"/v1/volumes?limit=200"};
+  if (kind == Kind::webhooks) return {"/v1/webhooks"};
   return {"/v1/sandboxes?limit=200&state=running", "/v1/sandboxes?limit=200&state=paused"};
 }
 
@@ -64,6 +65,7 @@ std::optional<KnownNamesOptions> known_names_of(const std::vector<std::string>& 
   if (args.back() == "jobs") return KnownNamesOptions{.kind = Kind::jobs};
   if (args.back() == "templates") return KnownNamesOptions{.kind = Kind::templates};
   if (args.back() == "volumes") return KnownNamesOptions{.kind = Kind::volumes};
+  if (args.back() == "webhooks") return KnownNamesOptions{.kind = Kind::webhooks};
   return std::nullopt;
 }
 
@@ -88,6 +90,8 @@ std::vector<std::string> names_in(const json::Value& answer, KnownNamesOptions o
       return names_of("templates", {"name"});
     case Kind::volumes:
       return names_of("volumes", {"name"});
+    case Kind::webhooks:
+      return names_of("webhooks", {"id"});
     case Kind::jobs:
       break;
   }

@@ -11,8 +11,15 @@
 namespace server::client {
 
 struct KnownNamesOptions {
-  // Sandboxes that live, by name and by id; the latest jobs, by id; templates; volumes, by name.
-  enum class Kind : unsigned char { sandboxes, jobs, templates, volumes } kind = Kind::sandboxes;
+  // Sandboxes that live, by name and by id; the latest jobs, by id; templates; volumes, by name;
+  // webhooks, by id.
+  enum class Kind : unsigned char {
+    sandboxes,
+    jobs,
+    templates,
+    volumes,
+    webhooks
+  } kind = Kind::sandboxes;
 };
 
 // The subcommand is not in --help, since nobody types it. std::nullopt: it is another one.

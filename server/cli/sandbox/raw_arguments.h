@@ -43,6 +43,7 @@ struct RawSandboxArguments {
   std::string source;
   std::string destination;
   std::string path;
+  std::string listen;
   std::string signal = "TERM";
   bool json = false;
   bool background = false;

@@ -12,6 +12,7 @@
 #include "server/cli/exit_codes.h"
 #include "server/cli/sandbox/file_arguments.h"
 #include "server/cli/sandbox/limit_arguments.h"
+#include "server/cli/sandbox/listen_address.h"
 #include "server/cli/sandbox/raw_arguments.h"
 
 namespace server::client {
@@ -306,12 +307,25 @@ void define_port(CLI::App& command, RawSandboxArguments& raw) {
   command.add_option("port", raw.port, "That a server in it listens on")
       ->type_name("PORT")
       ->transform(number_of(ports));
-  command.footer("Whoever has the address can use the port: the sandbox's access token is in it.");
+  command
+      .add_option(
+          "--listen", raw.listen,
+          "Lead a port of this host to it, for any protocol of TCP [127.0.0.1]; 0: a free one")
+      ->type_name("[ADDRESS:]PORT");
+  command.footer(
+      "Whoever has the address can use the port: the sandbox's access token is in it. With "
+      "--listen\n"
+      "the port of this host is printed, and serves programs until Ctrl-C or the sandbox's end.");
 }
 
 Parsed parsed_port(const CLI::App& command, const RawSandboxArguments& raw) {
   if (raw.port == 0) return mistake(command, "expected the PORT of a server in it");
-  return PortOptions{.id = raw.id, .port = raw.port};
+  PortOptions options{.id = raw.id, .port = raw.port, .listen = std::nullopt};
+  if (command.count("--listen") == 0) return options;
+  options.listen = listen_address_of(raw.listen);
+  if (options.listen) return options;
+  return usage("--listen " + runtime::json::quoted(raw.listen, 64) +
+               ": expected [ADDRESS:]PORT with an IP address, an IPv6 address in brackets");
 }
 
 void define_renew(CLI::App& command, RawSandboxArguments& raw) {
@@ -404,7 +418,7 @@ constexpr Row rows[] = {
     {"ps", "Show its processes", define_get, parsed_ps},
     {"logs", "Show what its processes wrote", define_logs, parsed_logs},
     {"kill", "Send a process a signal", define_kill, parsed_kill},
-    {"port", "Print the address of a server in it", define_port, parsed_port},
+    {"port", "Print the address of a server in it, or lead a port to it", define_port, parsed_port},
     {"token", "Give it another access token, print it", add_id, parsed_token},
     {"events", "Show what happened in one", define_events, parsed_events},
     {"metrics", "Show what one uses", define_get, parsed_metrics},

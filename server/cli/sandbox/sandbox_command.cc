@@ -14,6 +14,7 @@
 #include "server/cli/sandbox/field_words.h"
 #include "server/cli/sandbox/followed_events.h"
 #include "server/cli/sandbox/json_text.h"
+#include "server/cli/sandbox/listen_port.h"
 #include "server/cli/sandbox/run_process.h"
 #include "server/cli/sandbox/sandbox_files.h"
 #include "server/cli/sandbox/sandbox_names.h"
@@ -193,7 +194,9 @@ struct Dispatch {
   int operator()(const ProcessesOptions& options) const { return show_processes(client, options); }
   int operator()(const LogsOptions& options) const { return show_logs(client, options); }
   int operator()(const KillOptions& options) const { return kill(client, options); }
-  int operator()(const PortOptions& options) const { return show_port(client, options); }
+  int operator()(const PortOptions& options) const {
+    return options.listen ? listen_for_port(client, options) : show_port(client, options);
+  }
   int operator()(const TokenOptions& options) const { return renew_token(client, options); }
   int operator()(const EventsOptions& options) const {
     return options.follow ? follow_events(client, options) : show_events(client, options);

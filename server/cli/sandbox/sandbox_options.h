@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "runtime/service/volume_requests.h"
+#include "server/cli/sandbox/listen_address.h"
 #include "server/cli/sandbox/secret_option.h"
 
 namespace server::client {
@@ -135,6 +136,7 @@ struct KillOptions {
 struct PortOptions {
   std::string id;
   std::uint32_t port = 0;
+  std::optional<ListenAddress> listen;  // where programs of this host reach it
 };
 
 struct TokenOptions {

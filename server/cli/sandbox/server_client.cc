@@ -58,6 +58,8 @@ std::unique_ptr<llm::PolledCall> ServerClient::begin(ServerRequest request,
   return http_.begin(std::move(http), std::move(options));
 }
 
+std::unique_ptr<llm::PolledStream> ServerClient::connect() { return http_.connect(address_.url); }
+
 void ServerClient::wait(std::span<pollfd> others) {
   std::vector<pollfd> all(others.begin(), others.end());
   all.push_back({.fd = signals_.fd(), .events = POLLIN, .revents = 0});

@@ -48,16 +48,19 @@ class ServerClient {
   // Until a call makes progress or ends, a signal comes, or one of `others` is ready.
   void wait(std::span<pollfd> others = {});
   jail::Result<std::string> finish(const runtime::llm::PolledCall& call);
+  // Begins a connection to the server, over which the caller speaks WebSocket.
+  std::unique_ptr<runtime::llm::PolledStream> connect();
   // The answer to a call that has ended.
   jail::Result<std::string> answer_of(const runtime::llm::PolledCall& call) const;
 
   Signals& signals() const noexcept { return signals_; }
   const ServerAddress& address() const noexcept { return address_; }
 
- private:
+  // What a server's no says, and what is wrong where there is no answer.
   jail::Error refusal_of(const runtime::llm::HttpReply& reply) const;
   jail::Error no_answer(const runtime::llm::HttpFault& fault) const;
 
+ private:
   const ServerAddress address_;
   Signals& signals_;
   runtime::llm::PolledHttp http_;

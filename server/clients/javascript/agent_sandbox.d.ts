@@ -368,6 +368,8 @@ export class Sandbox {
   metrics(options?: CallOptions & { start?: string | number; end?: string | number }): Promise<SandboxMetrics>;
   /** Where a server in it is reached that listens on `port`. With its access token the address opens it without a key. */
   portUrl(port: number, path?: string, options?: { withToken?: boolean }): string;
+  /** Where a WebSocket carries the bytes of a TCP connection to `port`. With its access token the URL opens it without a key. */
+  tunnelUrl(port: number, options?: { withToken?: boolean }): string;
   /** What a client of WebSockets that can send headers, such as `ws`, opens a terminal with. A browser's sends no key. */
   terminalRequest(options?: TerminalOptions): { url: string; headers: Record<string, string> };
 }

@@ -283,6 +283,12 @@ export class Sandbox {
     const url = `${domain ? own : `${this.#session.url}${this.path}/ports/${port}`}/${path.replace(/^\/+/, "")}`;
     return withToken && accessToken ? `${url}${path.includes("?") ? "&" : "?"}access_token=${accessToken}` : url;
   }
+  /** Where a WebSocket carries the bytes of a TCP connection to `port`. With its access token the URL opens it without a key. */
+  tunnelUrl(port, { withToken = false } = {}) {
+    const { accessToken } = this.details;
+    const token = withToken && accessToken ? `&access_token=${accessToken}` : "";
+    return `${this.#session.url.replace(/^http/, "ws")}${this.path}/tunnel?port=${port}${token}`;
+  }
   /** What a client of WebSockets that can send headers, such as `ws`, opens a terminal with. A browser's sends no key. */
   terminalRequest(options = {}) {
     const url = this.#session.url.replace(/^http/, "ws") + targetOf(`${this.path}/terminal`, fieldsOf(options));

@@ -13,7 +13,7 @@ function __agent_sandbox_names_none_after
     set -l before ''
     set -l wanted $argv
     for word in $words[2..-1]
-        if contains -- $before --env --workdir --timeout --idle --tail --signal --expires --allow --secret --volume --size --limit --status
+        if contains -- $before --env --workdir --timeout --idle --tail --signal --expires --allow --secret --volume --size --limit --status --listen --event --url --name --previous
             set before ''
         else if string match -q -- '-*' $word
             set before $word
@@ -28,7 +28,7 @@ function __agent_sandbox_names_none_after
     test (count $wanted) -eq 0
 end
 
-set -l commands exec serve mcp run sandbox volume jobs logs benchmark lessons doctor
+set -l commands exec serve mcp run sandbox volume webhook jobs logs benchmark lessons doctor
 set -l programs exec run
 set -l models run benchmark
 set -l hosts exec serve mcp run benchmark
@@ -44,6 +44,7 @@ complete -c agent-sandbox -n $alone -a mcp -d 'Give a language model tools, by M
 complete -c agent-sandbox -n $alone -a run -d 'Let a model solve a task, in jails'
 complete -c agent-sandbox -n $alone -a sandbox -d 'Sandboxes that live on a server'
 complete -c agent-sandbox -n $alone -a volume -d 'Directories that outlive sandboxes'
+complete -c agent-sandbox -n $alone -a webhook -d 'Send what happens to a URL'
 complete -c agent-sandbox -n $alone -a jobs -d 'What a server runs or has run'
 complete -c agent-sandbox -n $alone -a logs -d 'Print what a job or a sandbox wrote'
 complete -c agent-sandbox -n $alone -a benchmark -d 'Let a model solve a suite of tasks, and count'
@@ -155,6 +156,28 @@ complete -c agent-sandbox -n $seen -l size -x -d 'The most that its files may ta
 set -l seen '__fish_seen_subcommand_from volume; and __fish_seen_subcommand_from create copy list get'
 complete -c agent-sandbox -n $seen -l json -d 'Print what the server answers'
 
+set -l actions create list get change test secret delete
+set -l seen "__fish_seen_subcommand_from webhook; and not __fish_seen_subcommand_from $actions"
+complete -c agent-sandbox -n $seen -a create -d 'Make one'
+complete -c agent-sandbox -n $seen -a list -d 'Show them'
+complete -c agent-sandbox -n $seen -a get -d 'Show one'
+complete -c agent-sandbox -n $seen -a change -d 'Change one'
+complete -c agent-sandbox -n $seen -a test -d 'Send a message of type test'
+complete -c agent-sandbox -n $seen -a secret -d 'Give one another secret'
+complete -c agent-sandbox -n $seen -a delete -d 'Remove some'
+
+set -l seen '__fish_seen_subcommand_from webhook; and __fish_seen_subcommand_from create change'
+complete -c agent-sandbox -n $seen -l event -xa 'created changed process_started process_ended file_written file_removed file_moved directory_made file_read url_signed pause_asked paused resume_asked resumed delete_asked ended forgotten egress_allowed egress_refused egress_ended memory_given_back restarted' -d 'A kind of event that is sent'
+complete -c agent-sandbox -n $seen -l name -x -d 'Your word for it'
+set -l seen '__fish_seen_subcommand_from webhook; and __fish_seen_subcommand_from change'
+complete -c agent-sandbox -n $seen -l url -x -d 'Where events are sent'
+complete -c agent-sandbox -n $seen -l enable -d 'Let it go on'
+complete -c agent-sandbox -n $seen -l disable -d 'Stop it'
+set -l seen '__fish_seen_subcommand_from webhook; and __fish_seen_subcommand_from secret'
+complete -c agent-sandbox -n $seen -l previous -x -d 'How long the old one signs too'
+set -l seen '__fish_seen_subcommand_from webhook; and __fish_seen_subcommand_from create list get change test secret'
+complete -c agent-sandbox -n $seen -l json -d 'Print what the server answers'
+
 set -l actions create list get exec shell cp ls rm url watch ps logs kill port token events metrics renew change resize pause resume delete
 set -l seen "__fish_seen_subcommand_from sandbox; and not __fish_seen_subcommand_from $actions"
 complete -c agent-sandbox -n $seen -a create -d 'Make one'
@@ -245,6 +268,9 @@ set -l seen '__fish_seen_subcommand_from sandbox; and __fish_seen_subcommand_fro
 complete -c agent-sandbox -n $seen -l signal -xa 'TERM KILL INT HUP QUIT STOP CONT USR1 USR2' -d 'By name or number'
 complete -c agent-sandbox -n $seen -l group -d 'All processes of its group'
 
+set -l seen '__fish_seen_subcommand_from sandbox; and __fish_seen_subcommand_from port'
+complete -c agent-sandbox -n $seen -l listen -x -d 'A port of this host that leads to it'
+
 set -l seen '__fish_seen_subcommand_from sandbox; and __fish_seen_subcommand_from create list get exec ls url watch ps events metrics change resize'
 complete -c agent-sandbox -n $seen -l json -d 'Print what the server answers'
 
@@ -260,6 +286,10 @@ for action in get copy
     complete -c agent-sandbox -n "__agent_sandbox_names_none_after volume $action" -a '(__agent_sandbox_known volumes)'
 end
 complete -c agent-sandbox -n '__fish_seen_subcommand_from volume; and __fish_seen_subcommand_from delete' -a '(__agent_sandbox_known volumes)'
+for action in get change test secret
+    complete -c agent-sandbox -n "__agent_sandbox_names_none_after webhook $action" -a '(__agent_sandbox_known webhooks)'
+end
+complete -c agent-sandbox -n '__fish_seen_subcommand_from webhook; and __fish_seen_subcommand_from delete' -a '(__agent_sandbox_known webhooks)'
 complete -c agent-sandbox -n '__agent_sandbox_names_none_after jobs show' -a '(__agent_sandbox_known jobs)'
 complete -c agent-sandbox -n '__fish_seen_subcommand_from jobs; and __fish_seen_subcommand_from cancel' -a '(__agent_sandbox_known jobs)'
 complete -c agent-sandbox -n '__agent_sandbox_names_none_after logs' -a '(__agent_sandbox_known jobs; __agent_sandbox_known sandboxes)'

@@ -82,10 +82,12 @@ TEST(Habits, AWordOfDockerIsAnsweredWithOurs) {
       {{"exec", "--allow", "", "-c", "x"}, "--allow \"\": not HOST:PORT"},
       {{"exec", "--allow", "*", "-c", "x"}, "--allow *: no rule is for all hosts; write *.org:443"},
       {{"shell", "box"}, "; write agent-sandbox sandbox shell\n"},
-      {{"create"}, "; write agent-sandbox sandbox create or agent-sandbox volume create\n"},
+      {{"create"},
+       "; write agent-sandbox sandbox create, agent-sandbox volume create or agent-sandbox webhook "
+       "create\n"},
       {{"list"},
-       "; write agent-sandbox lessons list, agent-sandbox sandbox list, agent-sandbox jobs list or "
-       "agent-sandbox volume list"},
+       "; write agent-sandbox lessons list, agent-sandbox sandbox list, agent-sandbox jobs list, "
+       "agent-sandbox volume list or agent-sandbox webhook list\n"},
       {{"sandbox", "start", "box"}, "resume lets one go on that is paused, create makes another"},
       {{"sandbox", "rename", "box"}, "the name that create --name gives"}};
   for (const auto& [words, text] : cases) {

@@ -26,6 +26,11 @@ TEST(KnownNames, AVolumeHasItsName) {
               ElementsAre("data"));
 }
 
+TEST(KnownNames, AWebhookHasItsId) {
+  EXPECT_THAT(names_of(Kind::webhooks, R"({"webhooks":[{"id":"abc","name":"data"}]})"),
+              ElementsAre("abc"));
+}
+
 TEST(KnownNames, WhatIsNoNameIsLeftOut) {
   const std::string odd =
       R"x({"templates":[{"name":"-rf"},{"name":"$(id)"},{"name":"a b"},{"name":"a\u001b[31m"},)x"

@@ -185,6 +185,12 @@ TEST(SandboxArguments, FilesAndProcesses) {
   EXPECT_TRUE(parsed_as<EventsOptions>({"events", "box", "-f"}).follow);
   EXPECT_EQ(parsed_as<RenewOptions>({"renew", "box", "60"}).seconds, 60u);
   EXPECT_EQ(parsed_as<PortOptions>({"port", "box", "8000"}).port, 8000u);
+  EXPECT_FALSE(parsed_as<PortOptions>({"port", "box", "8000"}).listen);
+  const auto listens =
+      parsed_as<PortOptions>({"port", "box", "8000", "--listen", "[::1]:0"}).listen;
+  ASSERT_TRUE(listens);
+  EXPECT_EQ(listens->address, "::1");
+  EXPECT_EQ(listens->port, 0);
   EXPECT_EQ(parsed_as<TokenOptions>({"token", "box"}).id, "box");
   EXPECT_THAT(parsed_as<PauseOptions>({"pause", "a", "b"}).ids, ElementsAre("a", "b"));
   EXPECT_THAT(parsed_as<ResumeOptions>({"resume", "a"}).ids, ElementsAre("a"));
@@ -300,6 +306,8 @@ TEST(SandboxArguments, MistakesAreUsageErrorsThatNameTheWord) {
       {{"renew", "box"}, "SECONDS"},
       {{"port", "box"}, "PORT"},
       {{"port", "box", "65536"}, "port"},
+      {{"port", "box", "80", "--listen", "a.org:80"}, "--listen \"a.org:80\""},
+      {{"port", "box", "80", "--listen"}, "--listen"},
       {{"renew", "box", "0"}, "seconds"},
       {{"change", "box"}, "--no-network"},
       {{"change", "--no-network"}, "ID"},

@@ -149,6 +149,12 @@ class Sandbox:
             url += f"{'&' if '?' in path else '?'}access_token={self.details.access_token}"
         return url
 
+    def tunnel_url(self, port: int, *, with_token: bool = False) -> str:
+        """Returns where a WebSocket carries the bytes of a TCP connection to `port`. With its access token the URL opens it
+        without a key."""
+        url = "ws" + self._session.address.url[len("http"):] + f"{self.path}/tunnel?port={port}"
+        return f"{url}&access_token={self.details.access_token}" if with_token and self.details.access_token else url
+
     def _changed(self, request: Request) -> SandboxDetails:
         self.details = SandboxDetails.of(self._session.json(request))
         return self.details
