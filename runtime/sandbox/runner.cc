@@ -24,6 +24,7 @@
 #include "runtime/sandbox/jail_handle.h"
 #include "runtime/sandbox/language.h"
 #include "runtime/sandbox/launchers.h"
+#include "runtime/sandbox/living_spec.h"
 #include "runtime/sandbox/network_news.h"
 #include "runtime/sandbox/program_root.h"
 #include "runtime/sandbox/run.h"
@@ -75,36 +76,11 @@ class LeafSweeper : public std::enable_shared_from_this<LeafSweeper> {
 // A template with its files read.
 struct Prepared {
   std::string name;
+  Language language = Language::python;
   Ground ground;
   std::shared_ptr<WarmPool> pool;  // null where no jail waits
   std::atomic<std::uint64_t> cold{0};
 };
-
-void add_jail_file(jail::JailSpec& spec, const JailFile& file) {
-  spec.binds = file.binds;
-  spec.volumes = file.volumes;
-  spec.devices = file.devices;
-  if (!file.hostname.empty()) spec.hostname = file.hostname;
-}
-
-void limit_disk(jail::Limits& limits, std::uint32_t disk_limit_mb) {
-  const std::uint64_t disk_bytes = std::uint64_t{disk_limit_mb} << 20;
-  limits.workspace_bytes = disk_bytes;
-  limits.tmp_bytes = disk_bytes;
-  limits.file_bytes = disk_bytes;
-}
-
-void add_volume(jail::JailSpec& spec, const LivingVolume& volume) {
-  using jail::VolumeAccess;
-  // The kernel has one bound for the files of all disks; what a volume has in all is counted.
-  spec.limits.file_bytes = std::max(spec.limits.file_bytes, volume.max_bytes);
-  spec.volumes.push_back(
-      {.source = volume.source,
-       .target = volume.target,
-       .why = "a volume of the sandbox's owner",
-       .programs = jail::Programs::allowed,
-       .access = volume.is_read_only ? VolumeAccess::read_only : VolumeAccess::read_write});
-}
 
 Result<std::shared_ptr<PoolHandle>> open_living(Launchers& launchers,
                                                 const jail::TemplateSpec& spec,
@@ -162,6 +138,7 @@ class JailRunner final : public Runner {
       if (!ground) return ground.error();
       auto prepared = std::make_unique<Prepared>();
       prepared->name = what.name;
+      prepared->language = what.language;
       prepared->ground = std::move(*ground);
       if (what.pool.usual > 0) {
         prepared->pool = std::make_shared<WarmPool>(
@@ -208,20 +185,19 @@ class JailRunner final : public Runner {
 
   Result<LivingJail> launch_living(const LivingRequest& request) override {
     const Ground* ground = &ground_;
+    const Prepared* prepared = nullptr;
     if (!request.template_name.empty() && request.template_name != no_template) {
-      const Prepared* const prepared = prepared_named(request.template_name);
+      prepared = prepared_named(request.template_name);
       if (prepared == nullptr) return jail::invalid("template: there is no such one");
       ground = &prepared->ground;
     }
-    const jail::JailSpec spec = living_spec(request, *ground);
+    if (request.is_warm) return launch_warm(request, prepared);
+    jail::JailSpec spec = living_spec(request, options_.cpu_percent, options_.jail_file.get());
+    spec.root = *ground->root;
+    spec.filter = terminal_filter(*ground);
     auto launched = launchers_->launch(spec, request.failed);
     if (!launched) return launched.error();
-    LivingJail living{.jail = std::move(launched->jail),
-                      .launcher = std::move(launched->launcher),
-                      .network = request.network};
-    if (sweeper_ != nullptr) living.on_given_up = [sweeper = sweeper_] { sweeper->sweep_soon(); };
-    living.egress = [launchers = launchers_] { return launchers->egress(); };
-    return living;
+    return living_jail(request, prepared, std::move(launched->jail), std::move(launched->launcher));
   }
 
   Result<std::string> explain(const RunRequest& request) override {
@@ -252,6 +228,42 @@ class JailRunner final : public Runner {
 
  private:
   using Way = Acquisition::Way;
+
+  Result<LivingJail> launch_warm(const LivingRequest& request, const Prepared* prepared) {
+    if (auto refused = why_not_warm(prepared); !refused.empty()) {
+      return Error{jail::ErrorKind::unsupported, std::move(refused), 0, {}};
+    }
+    const jail::JailSpec spec = living_spec(request, options_.cpu_percent, nullptr);
+    auto launched = prepared->pool->launch_living(spec.limits);
+    if (!launched) return std::move(launched).error();
+    LivingJail living =
+        living_jail(request, prepared, std::move(launched->jail), std::move(launched->launcher));
+    const jail::TemplateSpec& forked = prepared->pool->spec();
+    living.zygote.emplace(Zygote{
+        .argv = forked.jail.argv, .env = forked.jail.env, .has_imports = !forked.imports.empty()});
+    return living;
+  }
+
+  // Empty where the template can fork programs into a living jail.
+  std::string why_not_warm(const Prepared* prepared) const {
+    if (prepared == nullptr) return "warm: a jail without a template has no warm interpreter";
+    if (prepared->pool == nullptr) return "warm: no jail of template " + prepared->name + " waits";
+    if (prepared->pool->spec().warmth != jail::Warmth::forked) {
+      return "warm: programs of template " + prepared->name + " are not forked, Python's alone are";
+    }
+    if (jail::landlock_reach().signals) return {};
+    return "warm: it takes Linux 6.12 with Landlock, which this host does not have";
+  }
+
+  LivingJail living_jail(const LivingRequest& request, const Prepared* prepared, jail::Jail jail,
+                         std::shared_ptr<const jail::Launcher> launcher) const {
+    LivingJail living{
+        .jail = std::move(jail), .launcher = std::move(launcher), .network = request.network};
+    if (sweeper_ != nullptr) living.on_given_up = [sweeper = sweeper_] { sweeper->sweep_soon(); };
+    living.egress = [launchers = launchers_] { return launchers->egress(); };
+    if (prepared != nullptr) living.language = prepared->language;
+    return living;
+  }
 
   // The result is optional because the result type of a spawned coroutine needs a default value.
   asio::awaitable<std::optional<Result<RunResult>>> run_on_strand(RunRequest request,
@@ -324,34 +336,8 @@ class JailRunner final : public Runner {
     return place->second;
   }
 
-  jail::JailSpec living_spec(const LivingRequest& request, const Ground& ground) {
-    jail::JailSpec spec;
-    spec.life = jail::Life::until_ended;
-    spec.root = *ground.root;
-    spec.filter = terminal_filter(ground);
-    spec.limits.wall = request.max_lifetime;
-    spec.limits.cpu = cpu_of(request.max_lifetime);
-    spec.limits.cpu_percent = options_.cpu_percent;
-    spec.limits.memory_bytes = std::uint64_t{request.memory_limit_mb} << 20;
-    spec.limits.processes = request.processes;
-    // No watchdog sees files that the owner writes while no process runs.
-    limit_disk(spec.limits, std::min(request.disk_limit_mb, request.memory_limit_mb));
-    if (options_.jail_file != nullptr) add_jail_file(spec, *options_.jail_file);
-    if (!request.workspace.empty()) {
-      spec.limits.file_bytes = std::uint64_t{request.disk_limit_mb} << 20;
-      spec.volumes.push_back({.source = request.workspace,
-                              .target = "/workspace",
-                              .why = "a disk of the sandbox's own",
-                              .programs = jail::Programs::allowed});
-    }
-    for (const LivingVolume& volume : request.volumes) add_volume(spec, volume);
-    return spec;
-  }
-
-  // The processor time that a run may use, in proportion to its deadline. A program that keeps more
-  // cores busy than it is given uses its time up sooner, where nothing slows it down.
   std::chrono::milliseconds cpu_of(std::chrono::milliseconds wall) const {
-    return wall * options_.cpu_percent / 100;
+    return cpu_within(wall, options_.cpu_percent);
   }
 
   // Returns the template's jails as a request with a program and no options would get them.

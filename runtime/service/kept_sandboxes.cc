@@ -57,6 +57,7 @@ SandboxHistory::Known Sandbox::known() const {
   record.processes = request_.processes;
   record.disk_mb = request_.disk_mb;
   record.is_on_disk = request_.is_on_disk;
+  record.is_warm = request_.is_warm;
   record.volumes = request_.volumes;
   record.network_rules = network_rules();
   record.idle = idle();
@@ -106,6 +107,7 @@ std::shared_ptr<Sandbox> Sandbox::of_record(SandboxHistory::Known known) {
   request.processes = record.processes;
   request.disk_mb = record.disk_mb;
   request.is_on_disk = record.is_on_disk;
+  request.is_warm = record.is_warm;
   request.volumes = std::move(record.volumes);
   request.network.network.rules = std::move(record.network_rules);
   request.idle = record.idle;

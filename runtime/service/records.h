@@ -59,6 +59,7 @@ struct SandboxRecord {
   std::chrono::milliseconds pauses{};                     // that are over
   std::optional<std::chrono::microseconds> paused_since;  // nullopt: it is not paused
   std::chrono::milliseconds left{};                       // of its lifetime, while it is paused
+  bool is_warm = false;  // of every one: the zygote of its template forked programs into it
 };
 
 std::string encode_record(const ProgramRecord& record);

@@ -291,6 +291,7 @@ std::string sandbox_text(const json::Value& sandbox) {
   add("limits", limits_text(sandbox));
   add("network", network_text(sandbox));
   if (const std::string volumes = volumes_of(sandbox); !volumes.empty()) add("volumes", volumes);
+  if (shown(sandbox, "warm") == "true") add("warm", "yes");
   add("processes", shown(sandbox, "processes"));
   return text;
 }

@@ -196,6 +196,7 @@ complete -c agent-sandbox -n $seen -l memory -x -d 'Memory limit in MB'
 complete -c agent-sandbox -n $seen -l processes -x -d 'Processes and threads at once'
 complete -c agent-sandbox -n $seen -l disk -x -d 'For /workspace and /tmp, each, in MB'
 complete -c agent-sandbox -n $seen -l disk-kind -xa 'memory directory' -d 'What /workspace is'
+complete -c agent-sandbox -n $seen -l warm -d 'Let exec -c begin with all modules of its template'
 
 set -l seen '__fish_seen_subcommand_from sandbox; and __fish_seen_subcommand_from create exec change'
 complete -c agent-sandbox -n $seen -l timeout -x -d 'Seconds until its end'
@@ -221,6 +222,8 @@ set -l seen '__fish_seen_subcommand_from sandbox; and __fish_seen_subcommand_fro
 complete -c agent-sandbox -n $seen -l state -xa 'running paused ended' -d 'Only those'
 
 set -l seen '__fish_seen_subcommand_from sandbox; and __fish_seen_subcommand_from exec'
+complete -c agent-sandbox -n $seen -s c -x -d 'A program in place of a command'
+complete -c agent-sandbox -n $seen -l language -xa 'python bash javascript typescript' -d 'Of the program'
 complete -c agent-sandbox -n $seen -l background -d 'Leave it running'
 complete -c agent-sandbox -n $seen -s n -l no-stdin -d 'Leave standard input alone'
 
