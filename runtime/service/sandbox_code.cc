@@ -53,7 +53,7 @@ Sandboxes::Or<Sandboxes::Program> Sandboxes::program_of(const Sandbox& sandbox,
                                      : request.working_directory;
   Program program;
   program.files.push_back(in_directory(directory, name_of_program(language, request.code)));
-  const std::string& file = program.files.front();
+  const std::string file = program.files.front();
   if (language == Language::typescript) {
     if (!is_plain(file)) {
       return Refusal{.code = RefusalCode::bad_request,

@@ -194,18 +194,22 @@ TEST_F(WarmLiving, AJailHasLimitsOfItsOwn) {
   jail::Limits limits = decimal_template().jail.limits;
   limits.processes = 4;
   limits.workspace_bytes = 1u << 20;
-  limits.memory_bytes = std::uint64_t{3} << 30;  // more than the template's
+  // Both are more than the template's.
+  limits.memory_bytes = std::uint64_t{3} << 30;
+  limits.cpu = std::chrono::hours(1);
   auto made = (*pool_)->launch_living(limits);
   ASSERT_TRUE(made) << made.error().message();
   ASSERT_TRUE(made->wait(Phase::ready, scaled(seconds(10))));
   start(std::move(*made));
   const Outcome outcome = run(warm("look.py",
                                    "import os, resource, sys\n"
-                                   "print('decimal' in sys.modules, resource.getrlimit("
-                                   "resource.RLIMIT_DATA)[0] > 2 << 30)\n"
+                                   "print('decimal' in sys.modules, [resource.getrlimit(which) "
+                                   "for which in (resource.RLIMIT_NPROC, resource.RLIMIT_CPU)], "
+                                   "resource.getrlimit(resource.RLIMIT_DATA)[0] > 8 << 30)\n"
                                    "try: open('big', 'wb').write(bytes(2 << 20))\n"
                                    "except OSError as error: print(error.strerror)"));
-  EXPECT_EQ(outcome.out, "True True\nNo space left on device\n") << outcome.err;
+  EXPECT_EQ(outcome.out, "True [(5, 5), (3602, 3602)] True\nNo space left on device\n")
+      << outcome.err;
   limits.processes = 3;
   const auto refused = (*pool_)->launch_living(limits);
   ASSERT_FALSE(refused);

@@ -257,7 +257,7 @@ class Living {
     has_processes_ = true;
     watch_.note_inherited_by(process.pid());
     watch_.note_open_files(process.pid());
-    process.release(clock_ns());
+    process.release(clock_ns(), plan_, base_);
   }
 
   void hear_notice(Listener& listener, short events) {
