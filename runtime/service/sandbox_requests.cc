@@ -20,7 +20,7 @@ constexpr std::size_t max_metadata = 32;
 constexpr std::size_t max_metadata_name_bytes = 64;
 constexpr std::size_t max_metadata_value_bytes = 1024;
 constexpr std::uint32_t max_processes = 1024;
-constexpr std::uint32_t least_processes_when_warm = 4;  // as jail::Pool::launch_living() has it
+constexpr std::uint32_t min_processes_when_warm = 4;  // as jail::Pool::launch_living() has it
 
 double max_lifetime(const RequestRules& rules) {
   return std::chrono::duration<double>(rules.max_lifetime).count();
@@ -282,7 +282,7 @@ std::optional<Refusal> check_warm(const SandboxRequest& request) {
     return refuse_request("disk_kind: the files of a warm sandbox are in memory");
   }
   if (!request.volumes.empty()) return refuse_request("volumes: a warm sandbox has none");
-  if (request.processes < least_processes_when_warm) {
+  if (request.processes < min_processes_when_warm) {
     return Refusal{.code = RefusalCode::out_of_range,
                    .detail = "limits: processes: expected an integer 4 .. " +
                              std::to_string(max_processes) + " with warm"};

@@ -273,7 +273,7 @@ class WarmNetwork(CodeTest):
 
 @SCOPED
 @unittest.skipUnless(HAS_PANDAS, "the Python of the programs has no pandas")
-class WarmData(CodeTest):
+class WarmModules(CodeTest):
     environment = {"SANDBOX_POOL_SIZE": "2", "JOBS_PATH": ":memory:"}
 
     def test_modules_of_the_template_are_there(self):

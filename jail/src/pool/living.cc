@@ -10,7 +10,7 @@ namespace jail {
 namespace {
 
 // Two processes pass through the jail while a third is forked beside what is there.
-constexpr std::uint32_t least_processes = 4;
+constexpr std::uint32_t min_processes = 4;
 // Each holds the memory that its modules need. A living jail whose zygote is gone can still execute
 // programs.
 constexpr std::size_t kept_zygotes = 3;
@@ -60,7 +60,7 @@ Result<Jail> Pool::launch_living() {
 Result<Jail> Pool::launch_living(const Limits& limits) {
   State& state = *state_;
   if (!state.is_forked()) return no_zygote();
-  if (limits.processes < least_processes) return invalid("limits.processes: below 4");
+  if (limits.processes < min_processes) return invalid("limits.processes: below 4");
   JailSpec spec = state.plans.living_spec;
   spec.limits = limits;
   auto plan = compile_living_in_host(spec, state.launcher->host);
