@@ -246,6 +246,16 @@ class Warm(CodeTest):
         other = self.warm()
         self.assertEqual(("whole\n", True), tuple(self.code(other, "print('whole')")[name] for name in ("stdout", "warm")))
 
+    def test_without_its_zygote_code_runs_by_a_new_interpreter(self):
+        self.assertTrue(self.code(self.sandbox, "pass")["warm"])
+        before = self.pools()["python"]["zygotes"]
+        host_view.kill(host_view.zygotes())
+        self.wait_for(lambda: self.pools()["python"]["zygotes"] > before and self.pools()["python"]["warm"] > 0)
+        ran = self.code(self.sandbox, "print(6 * 7)")
+        self.assertEqual(("42\n", False), (ran["stdout"], ran["warm"]))
+        self.assertTrue(self.code(self.warm(), "pass")["warm"])
+        self.assertFalse(self.code(self.sandbox, "pass")["warm"])
+
     def test_nothing_is_left_for_the_next_one(self):
         self.code(self.sandbox, "import builtins, sys, json\nbuiltins.print = None\njson.dumps = None\nsys.modules['left'] = 1")
         ran = self.code(self.sandbox, "import sys, json\nprint('left' in sys.modules, json.dumps(1))")
