@@ -372,6 +372,9 @@ class Run:
         def live():
             for _ in range(self.plan.lives):
                 sandboxes_module.one_life(self.sandboxes, self.figures)
+                if host_view.landlock_version() >= 6:  # else no template can fork into a sandbox
+                    for template, code in (("python", CODE), ("data", PANDAS)):
+                        sandboxes_module.first_code(self.sandboxes, self.figures, template, code)
         live()
         self.each_round("a sandbox, created", live)
 

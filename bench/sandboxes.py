@@ -28,8 +28,8 @@ class Sandboxes:
             raise http.client.HTTPException(f"{method} {path}: {answer}")
         return answer
 
-    def create(self):
-        return self.send("POST", body={}).json["id"]
+    def create(self, **fields):
+        return self.send("POST", body=fields).json["id"]
 
     def run(self, sandbox, *command, **fields):
         return self.send("POST", f"/{sandbox}/processes", {"command": list(command), **fields})
@@ -49,6 +49,18 @@ def one_life(sandboxes, figures):
     figures.add("a sandbox, created", [created])
     figures.add("a sandbox, created and first command", [created + ran])
     figures.add("a sandbox, created, command, deleted", [created + ran + deleted])
+
+
+def first_code(sandboxes, figures, template, code):
+    """The first program in a new sandbox of a template, by a new interpreter and as a fork of the warm one."""
+    for kind, fields in (("a sandbox", {}), ("a warm sandbox", {"warm": True})):
+        created, sandbox = microseconds_of(lambda: sandboxes.create(template=template, limits={"memory_mb": 512}, **fields))
+        ran, answer = microseconds_of(lambda: sandboxes.send("POST", f"/{sandbox}/processes", {"code": code}))
+        if answer.json["exit_code"] != 0 or answer.json["warm"] != bool(fields):
+            raise http.client.HTTPException(f"{template} in {kind}: {answer.json}")
+        figures.add(f"first code in {kind}, {template}", [ran])
+        figures.add(f"{kind} of {template}, created and first code", [created + ran])
+        sandboxes.send("DELETE", f"/{sandbox}")
 
 
 def processor_milliseconds_per_second(pid):

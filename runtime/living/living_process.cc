@@ -67,7 +67,7 @@ asio::awaitable<Result<std::shared_ptr<LivingProcess>>> LivingProcess::start(
 void LivingProcess::run(const std::shared_ptr<LivingProcess>& self, const ProcessNews& news,
                         std::function<void()> after_end) {
   if (news.on_start) news.on_start(*self);
-  asio::co_spawn(self->executor_, drive(self, news.on_end, std::move(after_end)), asio::detached);
+  asio::co_spawn(self->executor_, drive(self, news, std::move(after_end)), asio::detached);
   asio::co_spawn(self->executor_, read_stream(self, self->out_, Stream::standard_output),
                  asio::detached);
   if (self->err_.is_open()) {
@@ -126,10 +126,8 @@ Result<void> LivingProcess::take_streams() {
   return {};
 }
 
-asio::awaitable<void> LivingProcess::drive(
-    std::shared_ptr<LivingProcess> self,
-    std::function<void(const LivingProcess&, const jail::ExitReport&)> on_end,
-    std::function<void()> after_end) {
+asio::awaitable<void> LivingProcess::drive(std::shared_ptr<LivingProcess> self, ProcessNews news,
+                                           std::function<void()> after_end) {
   const auto ended = co_await self->until(jail::ProcessPhase::ended, Cancel());
   self->drain(self->out_, Stream::standard_output);
   self->drain(self->err_, Stream::standard_error);
@@ -144,7 +142,8 @@ asio::awaitable<void> LivingProcess::drive(
     const bool is_killed = self->report_.signal == SIGKILL;
     if (self->is_cancelled_ && is_killed) self->report_.ended = jail::Ended::cancelled;
   }
-  if (on_end) on_end(*self, self->report_);
+  if (news.before_end) co_await news.before_end();
+  if (news.on_end) news.on_end(*self, self->report_);
   {
     const std::lock_guard lock(self->mutex_);
     self->process_.reset();

@@ -32,6 +32,8 @@ struct ProcessCommand {
   std::string input = {};                                           // its first input
   bool keep_input_open = false;  // more input may follow; a terminal's input stays open in any case
   bool in_background = false;    // nobody waits for its end; shown to those who list processes
+  // It is a fork of the template's zygote; until it has started: it is to be one where it can.
+  bool is_warm = false;
 };
 
 class LivingProcess;
@@ -39,6 +41,8 @@ class LivingProcess;
 // Callbacks for a process's start and end, called on its executor; an empty one is not called.
 struct ProcessNews {
   std::function<void(const LivingProcess&)> on_start = {};  // before its end can be known
+  // Awaited before others can see that it has ended, and before on_end.
+  std::function<boost::asio::awaitable<void>()> before_end = {};
   // Called before others can see that it has ended.
   std::function<void(const LivingProcess&, const jail::ExitReport&)> on_end = {};
 };
@@ -149,10 +153,8 @@ class LivingProcess : public std::enable_shared_from_this<LivingProcess> {
   boost::asio::awaitable<jail::Result<void>> until(jail::ProcessPhase phase, Cancel cancel);
   jail::Result<void> take_streams();
   // These coroutines keep the process alive.
-  static boost::asio::awaitable<void> drive(
-      std::shared_ptr<LivingProcess> self,
-      std::function<void(const LivingProcess&, const jail::ExitReport&)> on_end,
-      std::function<void()> after_end);
+  static boost::asio::awaitable<void> drive(std::shared_ptr<LivingProcess> self, ProcessNews news,
+                                            std::function<void()> after_end);
   static boost::asio::awaitable<void> read_stream(std::shared_ptr<LivingProcess> self,
                                                   Descriptor& from, Stream stream);
   static boost::asio::awaitable<Written> write(std::shared_ptr<LivingProcess> self,

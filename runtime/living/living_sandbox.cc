@@ -53,6 +53,8 @@ LivingSandbox::LivingSandbox(asio::any_io_executor executor, LivingJail jail, Ti
       egress_(std::move(jail.egress)),
       network_label_(jail.network.label),
       gateways_(std::move(gateways)),
+      language_(jail.language),
+      zygote_(std::move(jail.zygote)),
       times_(times),
       pausing_(pausing),
       news_(std::move(news)),

@@ -107,6 +107,9 @@ class LivingSandbox : public std::enable_shared_from_this<LivingSandbox> {
                                                                              Cancel cancel,
                                                                              ProcessNews news);
 
+  // The language of its template.
+  Language language() const noexcept { return language_; }
+
   // Returns the processes that run and the latest of those that have ended, the oldest first; none
   // once the sandbox has ended.
   std::vector<std::shared_ptr<LivingProcess>> processes() const;
@@ -234,6 +237,8 @@ class LivingSandbox : public std::enable_shared_from_this<LivingSandbox> {
   boost::asio::awaitable<jail::Result<void>> open_way_out(const std::vector<std::string>& rules);
   jail::Result<void> note_network(std::shared_ptr<const jail::Fd> way_out,
                                   std::vector<std::string> rules);
+  boost::asio::awaitable<jail::Result<std::shared_ptr<LivingProcess>>> start_one(
+      ProcessCommand command, Cancel cancel);
   jail::Result<jail::Process> spawn_now(ProcessCommand& command);
   jail::Result<std::string> find_program(const ProcessCommand& command) const;
   void add(const std::shared_ptr<LivingProcess>& process);
@@ -268,7 +273,9 @@ class LivingSandbox : public std::enable_shared_from_this<LivingSandbox> {
   const EgressSource egress_;
   const std::string network_label_;
   const std::shared_ptr<SecretGateways> gateways_;  // null: it has no secrets
-  const Times times_;                               // as they were at the start
+  const Language language_;
+  const std::optional<Zygote> zygote_;  // nullopt: nothing is forked into it
+  const Times times_;                   // as they were at the start
   const Pausing pausing_;
   const News news_;
   const Time began_ = clock_->now();

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "runtime/living/living_sandbox.h"
+#include "runtime/sandbox/warm_fit.h"
 
 namespace runtime {
 namespace {
@@ -42,6 +43,18 @@ Error no_program(const std::string& name, const std::string& where) {
           {}};
 }
 
+std::string directory_of(const std::string& file) { return file.substr(0, file.rfind('/')); }
+
+// Returns whether a fork of the zygote is what the command would be: its interpreter with a file
+// in the same directory, and no variable that comes too late.
+bool can_be_forked(const Zygote& zygote, const ProcessCommand& command) {
+  if (command.terminal || command.argv.size() < 2) return false;
+  const std::string directory = directory_of(zygote.argv[1]);
+  return command.argv[0] == zygote.argv[0] && directory_of(command.argv[1]) == directory &&
+         command.working_directory == directory &&
+         may_have_variables(zygote.env, zygote.has_imports, command.env);
+}
+
 bool is_program(const jail::Fd& file) {
   struct stat status {};
   return ::fstat(file.get(), &status) == 0 && S_ISREG(status.st_mode) &&
@@ -50,25 +63,38 @@ bool is_program(const jail::Fd& file) {
 
 }  // namespace
 
+// A command that can be a fork is executed where the zygote is gone.
 asio::awaitable<Result<std::shared_ptr<LivingProcess>>> LivingSandbox::spawn(ProcessCommand command,
                                                                              Cancel cancel,
                                                                              ProcessNews news) {
-  auto spawned = spawn_now(command);
-  if (!spawned) co_return spawned.error();
-  const std::shared_ptr<void> starting(nullptr, [self = shared_from_this()](void*) {
-    const std::lock_guard lock(self->mutex_);
-    --self->starting_;
-  });
+  command.is_warm = command.is_warm && zygote_ && can_be_forked(*zygote_, command);
   const auto attendance = command.in_background ? Attendance::none : Attendance::awaited;
   auto use = std::make_shared<Use>(shared_from_this(), attendance);
-  auto process = co_await LivingProcess::start(std::move(*spawned), std::move(command), order_,
-                                               std::move(cancel));
+  auto process = co_await start_one(command, cancel);
+  const bool is_gone = !process && process.error().kind == ErrorKind::closed;
+  if (is_gone && command.is_warm && !cancel.requested() && lives()) {
+    command.is_warm = false;
+    process = co_await start_one(command, cancel);
+  }
   if (!process) co_return process;
   add(*process);
   LivingProcess::run(*process, news, [use = std::move(use), self = shared_from_this()]() mutable {
     use.reset();
     self->forget_oldest_ended();
   });
+  co_return process;
+}
+
+asio::awaitable<Result<std::shared_ptr<LivingProcess>>> LivingSandbox::start_one(
+    ProcessCommand command, Cancel cancel) {
+  auto spawned = spawn_now(command);
+  if (!spawned) co_return spawned.error();
+  const std::shared_ptr<void> starting(nullptr, [self = shared_from_this()](void*) {
+    const std::lock_guard lock(self->mutex_);
+    --self->starting_;
+  });
+  auto process = co_await LivingProcess::start(std::move(*spawned), std::move(command), order_,
+                                               std::move(cancel));
   co_return process;
 }
 
@@ -93,11 +119,18 @@ Result<jail::Process> LivingSandbox::spawn_now(ProcessCommand& command) {
   if (gateway_ != nullptr) {
     command.env = with_secret_gateway(std::move(command.env), network_rules_);
   }
-  auto spawned = jail_->spawn({.argv = command.argv,
-                               .env = command.env,
-                               .working_directory = command.working_directory,
-                               .terminal = command.terminal,
-                               .wall = command.timeout});
+  jail::ProcessSpec spec{.argv = command.argv,
+                         .env = command.env,
+                         .working_directory = command.working_directory,
+                         .terminal = command.terminal,
+                         .wall = command.timeout};
+  if (command.is_warm) {
+    // The interpreter runs already, in the only directory that it can have.
+    spec.warm = true;
+    spec.argv.erase(spec.argv.begin());
+    spec.working_directory.clear();
+  }
+  auto spawned = jail_->spawn(spec);
   if (spawned) ++starting_;
   return spawned;
 }

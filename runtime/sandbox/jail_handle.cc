@@ -53,6 +53,12 @@ class OnePool final : public PoolHandle {
   Result<std::unique_ptr<JailHandle>> launch(const jail::Invocation& invocation) override {
     return made(pool_.launch(invocation));
   }
+  Result<LaunchedLiving> launch_living(const jail::Limits& limits,
+                                       const jail::Limits& max_limits) override {
+    auto jail = pool_.launch_living(limits, max_limits);
+    if (!jail) return std::move(jail).error();
+    return LaunchedLiving{.jail = std::move(*jail), .launcher = launcher_};
+  }
   bool give_up_one() override { return pool_.give_up_one(); }
   jail::PoolState state() const override { return pool_.state(); }
   JailMaker maker() const override { return launcher_; }

@@ -41,6 +41,12 @@ std::unique_ptr<JailHandle> handle_of(jail::Jail jail);
 // Identifies the process that makes jails, to distinguish it from its successors. Keeps it alive.
 using JailMaker = std::shared_ptr<const void>;
 
+// A living jail, and the launcher without which it cannot be made.
+struct LaunchedLiving {
+  jail::Jail jail;
+  std::shared_ptr<const jail::Launcher> launcher;
+};
+
 // Waiting jails, as jail::Pool. Thread-safe.
 class PoolHandle {
  public:
@@ -50,6 +56,8 @@ class PoolHandle {
   virtual void advance() = 0;
   virtual jail::Result<std::unique_ptr<JailHandle>> lease() = 0;
   virtual jail::Result<std::unique_ptr<JailHandle>> launch(const jail::Invocation& invocation) = 0;
+  virtual jail::Result<LaunchedLiving> launch_living(const jail::Limits& limits,
+                                                     const jail::Limits& max_limits) = 0;
   virtual bool give_up_one() = 0;
   virtual jail::PoolState state() const = 0;
 

@@ -18,18 +18,35 @@ constexpr const char* esbuild = "/usr/bin/esbuild";
 // TypeScript becomes one module in /tmp, with what it imports from beside it, and node takes the
 // shell's place. Programs that mix both kinds of modules work: a module may await at its top level,
 // and the variables of CommonJS are globals, so that a program may declare the same names. Types
-// are not checked.
-constexpr const char* run_typescript = R"sh(
-/usr/bin/esbuild /workspace/main.ts --bundle --platform=node --target=node18 --format=esm \
-  --outfile=/tmp/main.mjs --sourcemap=inline --log-level=error --color=false \
-  '--define:import.meta.url="file:///workspace/main.ts"' --define:require.main=module \
+// are not checked. The words in capitals stand for paths.
+constexpr std::string_view run_typescript = R"sh(
+/usr/bin/esbuild FILE --bundle --platform=node --target=node18 --format=esm \
+  --outfile=MODULE --sourcemap=inline --log-level=error --color=false \
+  '--define:import.meta.url="file://FILE"' --define:require.main=module \
   '--banner:js=import { createRequire as __create } from "node:module";
 ((name) => Object.assign(globalThis, {
-  __filename: globalThis.process.argv[1] = name, __dirname: "/workspace", require: __create(name),
+  __filename: globalThis.process.argv[1] = name, __dirname: "DIRECTORY", require: __create(name),
   exports: {}, module: { exports: {}, filename: name, id: "." },
-}))("/workspace/main.ts");' || exit 1
+}))("FILE");' || exit 1
 exec "$0" "$@"
 )sh";
+
+std::string directory_of(const std::string& file) {
+  return file.substr(0, std::max<std::size_t>(1, file.rfind('/')));
+}
+
+std::string with_path(std::string text, std::string_view word, const std::string& path) {
+  for (std::size_t at = text.find(word); at != text.npos; at = text.find(word, at + path.size())) {
+    text.replace(at, word.size(), path);
+  }
+  return text;
+}
+
+std::string typescript_runner(const std::string& file) {
+  std::string script = with_path(std::string(run_typescript), "DIRECTORY", directory_of(file));
+  script = with_path(std::move(script), "MODULE", module_of_typescript(file));
+  return with_path(std::move(script), "FILE", file);
+}
 
 using Names = std::array<std::string_view, 3>;  // the last ones may be empty
 
@@ -56,8 +73,8 @@ constexpr Entry entry_of(Language language) noexcept {
 // The garbage collector of V8 works harder the nearer the heap comes to this. The limit of the jail
 // counts the rest of the process too, so a program whose heap only grows is ended by the jail, as
 // out_of_memory.
-std::string heap_limit(const RunRequest& request) {
-  return "--max-old-space-size=" + std::to_string(request.memory_limit_mb);
+std::string heap_limit(std::uint32_t memory_mb) {
+  return "--max-old-space-size=" + std::to_string(memory_mb);
 }
 
 }  // namespace
@@ -142,9 +159,20 @@ std::string program_file_of(const RunRequest& request) {
 }
 
 std::vector<std::string> arguments_of(const RunRequest& request) {
-  const std::string file = working_directory + program_file_of(request);
+  return arguments_for(request.language, working_directory + program_file_of(request),
+                       request.memory_limit_mb, request.args);
+}
+
+std::string module_of_typescript(const std::string& file) {
+  const std::size_t name = file.rfind('/') + 1;
+  return "/tmp/" + file.substr(name, file.rfind('.') - name) + ".mjs";
+}
+
+std::vector<std::string> arguments_for(Language language, const std::string& file,
+                                       std::uint32_t memory_mb,
+                                       const std::vector<std::string>& args) {
   std::vector<std::string> arguments;
-  switch (request.language) {
+  switch (language) {
     case Language::python:
       arguments = {python, file};
       break;
@@ -152,15 +180,19 @@ std::vector<std::string> arguments_of(const RunRequest& request) {
       arguments = {bash, file};
       break;
     case Language::javascript:
-      arguments = {node, heap_limit(request), file};
+      arguments = {node, heap_limit(memory_mb), file};
       break;
     case Language::typescript:
-      arguments = {
-          bash,           "-c", run_typescript, node, heap_limit(request), "--enable-source-maps",
-          "/tmp/main.mjs"};
+      arguments = {bash,
+                   "-c",
+                   typescript_runner(file),
+                   node,
+                   heap_limit(memory_mb),
+                   "--enable-source-maps",
+                   module_of_typescript(file)};
       break;
   }
-  arguments.insert(arguments.end(), request.args.begin(), request.args.end());
+  arguments.insert(arguments.end(), args.begin(), args.end());
   return arguments;
 }
 

@@ -1,6 +1,7 @@
 // The interpreter and arguments for programs of each language, as paths inside the jail.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -37,6 +38,14 @@ std::string program_file_of(const RunRequest& request);
 // argv and env for `request`: the interpreter, the program's file and the caller's arguments; a
 // small fixed environment, overridden by the caller's.
 std::vector<std::string> arguments_of(const RunRequest& request);
+// argv for a program in `file`, an absolute path. `memory_mb` is what it may use. With
+// Language::typescript the path must be of letters, digits, and of - _ . / alone, and the file's
+// name must be unique among those of programs that run.
+std::vector<std::string> arguments_for(Language language, const std::string& file,
+                                       std::uint32_t memory_mb,
+                                       const std::vector<std::string>& args);
+// The module that such a TypeScript program is turned into.
+std::string module_of_typescript(const std::string& file);
 std::vector<std::string> environment_of(const RunRequest& request);
 
 }  // namespace runtime

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -13,6 +14,7 @@
 #include "jail/jail.h"
 #include "jail/launcher.h"
 #include "jail/network.h"
+#include "runtime/sandbox/run_request.h"
 
 namespace runtime {
 
@@ -45,6 +47,16 @@ struct LivingRequest {
   // A launcher that was asked before and died meanwhile; another one makes the jail. Null: none was
   // asked.
   std::shared_ptr<const jail::Launcher> failed = nullptr;
+  // Whether the zygote of the template is to fork programs into it. Neither `workspace` nor
+  // `volumes` can be had then, since the template's host does not see them.
+  bool is_warm = false;
+};
+
+// What forks of a template's zygote have in common.
+struct Zygote {
+  std::vector<std::string> argv;  // the interpreter, and a file in the directory of all programs
+  std::vector<std::string> env;   // its own variables, "NAME=value"
+  bool has_imports = false;       // it has imported modules, which may have read its variables
 };
 
 // The size of each tmpfs of a sandbox with these limits: no watchdog sees files that the owner
@@ -65,6 +77,8 @@ struct LivingJail {
   jail::Network network = {};  // the destinations of the jail, which its owner has the proxy serve,
                                // and may change
   EgressSource egress = {};    // the source of the proxy; empty: there is none
+  Language language = Language::python;         // the template's
+  std::optional<Zygote> zygote = std::nullopt;  // forks programs into it; nullopt: none does
 };
 
 }  // namespace runtime

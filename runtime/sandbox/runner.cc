@@ -25,6 +25,7 @@
 #include "runtime/sandbox/jail_limits.h"
 #include "runtime/sandbox/language.h"
 #include "runtime/sandbox/launchers.h"
+#include "runtime/sandbox/living_spec.h"
 #include "runtime/sandbox/network_news.h"
 #include "runtime/sandbox/program_root.h"
 #include "runtime/sandbox/run.h"
@@ -76,29 +77,11 @@ class LeafSweeper : public std::enable_shared_from_this<LeafSweeper> {
 // A template with its files read.
 struct Prepared {
   std::string name;
+  Language language = Language::python;
   JailBase base;
   std::shared_ptr<WarmPool> pool;  // null where no jail waits
   std::atomic<std::uint64_t> cold{0};
 };
-
-void add_jail_file(jail::JailSpec& spec, const JailFile& file) {
-  spec.binds = file.binds;
-  spec.volumes = file.volumes;
-  spec.devices = file.devices;
-  if (!file.hostname.empty()) spec.hostname = file.hostname;
-}
-
-void add_volume(jail::JailSpec& spec, const LivingVolume& volume) {
-  using jail::VolumeAccess;
-  // The kernel has one bound for the files of all disks; what a volume has in all is counted.
-  spec.limits.file_bytes = std::max(spec.limits.file_bytes, volume.max_bytes);
-  spec.volumes.push_back(
-      {.source = volume.source,
-       .target = volume.target,
-       .why = "a volume of the sandbox's owner",
-       .programs = jail::Programs::allowed,
-       .access = volume.is_read_only ? VolumeAccess::read_only : VolumeAccess::read_write});
-}
 
 Result<std::shared_ptr<PoolHandle>> open_living(Launchers& launchers,
                                                 const jail::TemplateSpec& spec,
@@ -156,6 +139,7 @@ class JailRunner final : public Runner {
       if (!base) return base.error();
       auto prepared = std::make_unique<Prepared>();
       prepared->name = what.name;
+      prepared->language = what.language;
       prepared->base = std::move(*base);
       if (what.pool.usual > 0) {
         prepared->pool = std::make_shared<WarmPool>(
@@ -201,20 +185,19 @@ class JailRunner final : public Runner {
 
   Result<LivingJail> launch_living(const LivingRequest& request) override {
     const JailBase* base = &base_;
+    const Prepared* prepared = nullptr;
     if (!request.template_name.empty() && request.template_name != no_template) {
-      const Prepared* const prepared = prepared_named(request.template_name);
+      prepared = prepared_named(request.template_name);
       if (prepared == nullptr) return jail::invalid("template: there is no such one");
       base = &prepared->base;
     }
-    const jail::JailSpec spec = living_spec(request, *base);
+    if (request.is_warm) return launch_warm(request, prepared);
+    jail::JailSpec spec = living_spec(request, operator_limits(), options_.jail_file.get());
+    spec.root = *base->root;
+    spec.filter = terminal_filter(*base);
     auto launched = launchers_->launch(spec, request.failed);
     if (!launched) return launched.error();
-    LivingJail living{.jail = std::move(launched->jail),
-                      .launcher = std::move(launched->launcher),
-                      .network = request.network};
-    if (sweeper_ != nullptr) living.on_given_up = [sweeper = sweeper_] { sweeper->sweep_soon(); };
-    living.egress = [launchers = launchers_] { return launchers->egress(); };
-    return living;
+    return living_jail(request, prepared, std::move(launched->jail), std::move(launched->launcher));
   }
 
   Result<std::string> explain(const RunRequest& request) override {
@@ -245,6 +228,42 @@ class JailRunner final : public Runner {
 
  private:
   using Way = Acquisition::Way;
+
+  Result<LivingJail> launch_warm(const LivingRequest& request, const Prepared* prepared) {
+    if (auto refused = why_not_warm(prepared); !refused.empty()) {
+      return Error{jail::ErrorKind::unsupported, std::move(refused), 0, {}};
+    }
+    const jail::JailSpec spec = living_spec(request, operator_limits(), nullptr);
+    auto launched = prepared->pool->launch_living(spec.limits, *spec.max_limits);
+    if (!launched) return std::move(launched).error();
+    LivingJail living =
+        living_jail(request, prepared, std::move(launched->jail), std::move(launched->launcher));
+    const jail::TemplateSpec& forked = prepared->pool->spec();
+    living.zygote.emplace(Zygote{
+        .argv = forked.jail.argv, .env = forked.jail.env, .has_imports = !forked.imports.empty()});
+    return living;
+  }
+
+  // Empty where the template can fork programs into a living jail.
+  std::string why_not_warm(const Prepared* prepared) const {
+    if (prepared == nullptr) return "warm: a jail without a template has no warm interpreter";
+    if (prepared->pool == nullptr) return "warm: no jail of template " + prepared->name + " waits";
+    if (prepared->pool->spec().warmth != jail::Warmth::forked) {
+      return "warm: programs of template " + prepared->name + " are not forked, Python's alone are";
+    }
+    if (jail::landlock_reach().signals) return {};
+    return "warm: it takes Linux 6.12 with Landlock, which this host does not have";
+  }
+
+  LivingJail living_jail(const LivingRequest& request, const Prepared* prepared, jail::Jail jail,
+                         std::shared_ptr<const jail::Launcher> launcher) const {
+    LivingJail living{
+        .jail = std::move(jail), .launcher = std::move(launcher), .network = request.network};
+    if (sweeper_ != nullptr) living.on_given_up = [sweeper = sweeper_] { sweeper->sweep_soon(); };
+    living.egress = [launchers = launchers_] { return launchers->egress(); };
+    if (prepared != nullptr) living.language = prepared->language;
+    return living;
+  }
 
   // The result is optional because the result type of a spawned coroutine needs a default value.
   asio::awaitable<std::optional<Result<RunResult>>> run_on_strand(RunRequest request,
@@ -317,35 +336,12 @@ class JailRunner final : public Runner {
     return place->second;
   }
 
-  jail::JailSpec living_spec(const LivingRequest& request, const JailBase& base) {
-    jail::JailSpec spec;
-    spec.life = jail::Life::until_ended;
-    spec.root = *base.root;
-    spec.filter = terminal_filter(base);
-    spec.limits.wall = request.max_lifetime;
-    spec.limits.cpu = cpu_of(request.max_lifetime);
-    spec.limits.cpu_percent = request.cpu_percent == 0 ? options_.cpu_percent : request.cpu_percent;
-    spec.limits.memory_bytes = std::uint64_t{request.memory_limit_mb} << 20;
-    spec.limits.processes = request.processes;
-    limit_disk(spec.limits, std::min(request.disk_limit_mb, request.memory_limit_mb));
-    if (options_.jail_file != nullptr) add_jail_file(spec, *options_.jail_file);
-    if (!request.workspace.empty()) {
-      spec.limits.file_bytes = std::uint64_t{request.disk_limit_mb} << 20;
-      spec.volumes.push_back({.source = request.workspace,
-                              .target = "/workspace",
-                              .why = "a disk of the sandbox's own",
-                              .programs = jail::Programs::allowed});
-    }
-    for (const LivingVolume& volume : request.volumes) add_volume(spec, volume);
-    spec.max_limits =
-        max_limits_of(request, spec.limits, {options_.max_memory_mb, options_.cpu_percent});
-    return spec;
+  OperatorLimits operator_limits() const {
+    return {.memory_mb = options_.max_memory_mb, .cpu_percent = options_.cpu_percent};
   }
 
-  // The processor time that a run may use, in proportion to its deadline. A program that keeps more
-  // cores busy than it is given uses its time up sooner, where nothing slows it down.
   std::chrono::milliseconds cpu_of(std::chrono::milliseconds wall) const {
-    return wall * options_.cpu_percent / 100;
+    return cpu_within(wall, options_.cpu_percent);
   }
 
   // Returns the template's jails as a request with a program and no options would get them.

@@ -39,13 +39,19 @@ WarmFit warm_fit(const jail::TemplateSpec& spec, const RunRequest& request,
   const bool late_package = spec.warmth == jail::Warmth::started && brings_package(request);
   if (same_env && arguments_of(request) == spec.jail.argv && !late_package) return WarmFit::lease;
   if (spec.warmth != jail::Warmth::forked) return WarmFit::cold;
-  if (same_env) return WarmFit::launch;
-  // Modules may read any variable when they are imported.
-  if (!spec.imports.empty()) return WarmFit::cold;
-  const bool late = std::any_of(request.env.begin(), request.env.end(), [](const auto& variable) {
-    return is_read_at_start(variable.first);
+  const bool fits =
+      may_have_variables(spec.jail.env, !spec.imports.empty(), environment_of(request));
+  return fits ? WarmFit::launch : WarmFit::cold;
+}
+
+bool may_have_variables(const std::vector<std::string>& at_start, bool has_imports,
+                        const std::vector<std::string>& wanted) {
+  return std::all_of(wanted.begin(), wanted.end(), [&](const std::string& variable) {
+    if (std::find(at_start.begin(), at_start.end(), variable) != at_start.end()) return true;
+    // Modules may read any variable when they are imported.
+    if (has_imports) return false;
+    return !is_read_at_start(std::string_view(variable).substr(0, variable.find('=')));
   });
-  return late ? WarmFit::cold : WarmFit::launch;
 }
 
 }  // namespace runtime

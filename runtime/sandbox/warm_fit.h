@@ -3,7 +3,9 @@
 
 #include <chrono>
 #include <cstdint>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "jail/pool.h"
 #include "runtime/sandbox/run_request.h"
@@ -20,6 +22,11 @@ enum class WarmFit : std::uint8_t {
 // the processor time that the request may use.
 WarmFit warm_fit(const jail::TemplateSpec& spec, const RunRequest& request,
                  std::chrono::milliseconds cpu);
+
+// Returns whether a fork of an interpreter that was started with the variables `at_start` may have
+// `wanted` in their place. With `has_imports` it has imported modules.
+bool may_have_variables(const std::vector<std::string>& at_start, bool has_imports,
+                        const std::vector<std::string>& wanted);
 
 // Returns whether CPython, the C library or the usual numeric libraries read the variable once,
 // when they start: set in a fork it would come too late.

@@ -213,6 +213,26 @@ std::optional<Result<Leased>> WarmPool::take(const std::optional<jail::Invocatio
   return std::nullopt;
 }
 
+Result<LaunchedLiving> WarmPool::launch_living(const jail::Limits& limits,
+                                               const jail::Limits& max_limits) {
+  std::shared_ptr<PoolHandle> pool;
+  std::string trouble;
+  {
+    const std::lock_guard lock(mutex_);
+    asked_at_ = clock_->now();
+    pool = pool_;
+    trouble = trouble_;
+  }
+  if (pool == nullptr) {
+    open();
+    if (trouble.empty()) return Error{ErrorKind::exhausted, "make a jail: no pool yet", 0, {}};
+    return Error{ErrorKind::closed, "make a jail: " + trouble, 0, {}};
+  }
+  auto launched = pool->launch_living(limits, max_limits);
+  if (!launched && launched.error().kind == ErrorKind::closed) post(&WarmPool::reopen);
+  return launched;
+}
+
 bool WarmPool::give_up_one() {
   std::shared_ptr<PoolHandle> pool;
   {

@@ -59,6 +59,11 @@ class WarmPool : public std::enable_shared_from_this<WarmPool> {
   std::optional<jail::Result<Leased>> take(const std::optional<jail::Invocation>& invocation,
                                            Patience patience, const MakeTicket& make_ticket);
 
+  // Returns a living jail of the template. Errors: as jail::Pool::launch_living(); exhausted
+  // without an errno where the pool is yet to begin, or makes as many jails as it may.
+  jail::Result<LaunchedLiving> launch_living(const jail::Limits& limits,
+                                             const jail::Limits& max_limits);
+
   // Ends a jail that nobody waits for, ready or being made. Returns false where there is none.
   bool give_up_one();
 

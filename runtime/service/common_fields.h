@@ -18,6 +18,9 @@ inline constexpr Field::Member string_values = {"additionalProperties", R"({"typ
 std::vector<std::string> encoding_words(const RequestRules& rules);
 OutputEncoding encoding_of(const std::string& word);
 
+// The names of all languages.
+std::vector<std::string> language_words(const RequestRules& rules);
+
 // The templates that a request may name.
 std::vector<std::string> template_words(const RequestRules& rules);
 

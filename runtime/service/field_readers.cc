@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "runtime/json/base64.h"
+#include "runtime/sandbox/language.h"
 #include "runtime/service/common_fields.h"
 
 namespace runtime {
@@ -21,6 +22,12 @@ std::optional<std::string> content_of(const json::Value& value) {
 }  // namespace
 
 bool has_nul(std::string_view text) { return text.find('\0') != text.npos; }
+
+std::vector<std::string> language_words(const RequestRules&) {
+  std::vector<std::string> words;
+  for (const Language language : all_languages) words.emplace_back(name_of(language));
+  return words;
+}
 
 std::vector<std::string> encoding_words(const RequestRules&) { return {"utf-8", "base64"}; }
 
@@ -62,6 +69,20 @@ Complaint read_input_files(const Field& field, const json::Value& value, const R
              ": expected a string, or {\"base64\": \"...\"} with padded base64 (RFC 4648)";
     }
     files.push_back({path, std::move(*content)});
+  }
+  return std::nullopt;
+}
+
+Complaint read_words_into(const Field& field, const json::Value& value, const RequestRules& rules,
+                          std::vector<std::string>& words) {
+  const json::Array* const list = value.as_array();
+  if (list == nullptr || !is_within(field, static_cast<double>(list->size()), rules)) {
+    return expectation(field, rules);
+  }
+  for (const json::Value& item : *list) {
+    const std::string* const text = item.as_string();
+    if (text == nullptr || has_nul(*text)) return expectation(field, rules);
+    words.push_back(*text);
   }
   return std::nullopt;
 }

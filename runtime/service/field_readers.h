@@ -23,6 +23,9 @@ const std::string* text_of(const Field& field, const json::Value& value, const R
 Complaint read_input_files(const Field& field, const json::Value& value, const RequestRules& rules,
                            std::vector<InputFile>& files);
 
+// Reads strings without NUL, which follow those that are there.
+Complaint read_words_into(const Field& field, const json::Value& value, const RequestRules& rules,
+                          std::vector<std::string>& words);
 Complaint read_variables_into(const Field& field, const json::Value& value,
                               const RequestRules& rules,
                               std::vector<std::pair<std::string, std::string>>& variables);
@@ -104,6 +107,12 @@ Complaint read_choice(const Field& field, const json::Value& value, const Reques
   if (value.as_bool() == nullptr) return expectation(field, rules);
   request.*member = *value.as_bool() ? if_true : if_false;
   return std::nullopt;
+}
+
+template <auto member, class Request>
+Complaint read_args(const Field& field, const json::Value& value, const RequestRules& rules,
+                    Request& request) {
+  return read_words_into(field, value, rules, request.*member);
 }
 
 template <auto member, class Request>

@@ -63,6 +63,7 @@ SandboxHistory::Known Sandbox::known() const {
   record.template_name = request_.template_name;
   record.working_directory = request_.working_directory;
   record.is_on_disk = request_.is_on_disk;
+  record.is_warm = request_.is_warm;
   record.volumes = request_.volumes;
   record.network_rules = network_rules();
   record.idle = idle();
@@ -121,6 +122,7 @@ std::shared_ptr<Sandbox> Sandbox::of_record(SandboxHistory::Known known) {
   request.cpu_percent = record.cpu_percent;
   sandbox->limits_ = limits_of(request);
   request.is_on_disk = record.is_on_disk;
+  request.is_warm = record.is_warm;
   request.volumes = std::move(record.volumes);
   request.network.network.rules = std::move(record.network_rules);
   request.idle = record.idle;

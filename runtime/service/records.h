@@ -61,6 +61,7 @@ struct SandboxRecord {
   std::chrono::milliseconds left{};                       // of its lifetime, while it is paused
   // What follows is kept of every one, as what is above the comment.
   std::uint32_t cpu_percent = 0;  // 0: as the operator had it for each jail
+  bool is_warm = false;           // the zygote of its template forked programs into it
 };
 
 std::string encode_record(const ProgramRecord& record);

@@ -18,12 +18,6 @@ using Words = std::vector<std::string>;
 
 double seconds(std::chrono::milliseconds time) { return static_cast<double>(time.count()) / 1000; }
 
-Words languages(const RequestRules&) {
-  Words words;
-  for (const Language language : all_languages) words.emplace_back(name_of(language));
-  return words;
-}
-
 Words suites(const RequestRules& rules) { return rules.suites; }
 
 Words providers(const RequestRules& rules) {
@@ -33,20 +27,6 @@ Words providers(const RequestRules& rules) {
 }
 
 Language language_of(const std::string& word) { return *language_named(word); }
-
-Complaint read_args(const Field& field, const Value& value, const RequestRules& rules,
-                    RunRequest& request) {
-  const json::Array* const list = value.as_array();
-  if (list == nullptr || !is_within(field, static_cast<double>(list->size()), rules)) {
-    return expectation(field, rules);
-  }
-  for (const Value& item : *list) {
-    const std::string* text = item.as_string();
-    if (text == nullptr || has_nul(*text)) return expectation(field, rules);
-    request.args.push_back(*text);
-  }
-  return std::nullopt;
-}
 
 template <class Request>
 Complaint read_artifacts(const Field& field, const Value& value, const RequestRules& rules,
@@ -137,7 +117,7 @@ constexpr RequestField<RunRequest> program_rows[] = {
     {{.name = "language",
       .type = Type::text,
       .expected = "python, bash, javascript or typescript",
-      .words = languages,
+      .words = language_words,
       .default_json = R"("python")",
       .description =
           "JavaScript runs as a module where it imports, exports or awaits at its top level, else "
@@ -152,7 +132,7 @@ constexpr RequestField<RunRequest> program_rows[] = {
       .expected = "strings without NUL",
       .description = "Without NUL; at most 128 KiB together with env.",
       .schema = {string_items}},
-     read_args},
+     read_args<&RunRequest::args>},
     {env_field({}), read_variables<&RunRequest::env>},
     {files_field("Files for the working directory, there before the program starts: a relative "
                  "path each, with directories where needed; at most 64, 8 MiB together. The "

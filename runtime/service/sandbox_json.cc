@@ -124,6 +124,7 @@ void write_sandbox(Writer& writer, const Sandboxes& sandboxes, const Sandbox& sa
   writer.key("on_timeout").string(request.pauses_at_its_end ? "pause" : "delete");
   writer.key("auto_resume").boolean(request.resumes_on_demand);
   writer.key("disk_kind").string(disk_kind_of(request));
+  writer.key("warm").boolean(request.is_warm);
   write_limits_of(writer, sandbox, sandboxes.options().cores);
   write_network(writer, sandbox.network_rules(), sandbox.secret_names());
   write_volume_mounts(writer, request.volumes);
@@ -152,6 +153,7 @@ void write_process_members(Writer& writer, const Sandboxes& sandboxes, const San
   }
   writer.key("background").boolean(process.command().in_background);
   writer.key("pty").boolean(process.command().terminal.has_value());
+  writer.key("warm").boolean(process.command().is_warm);
   writer.key("started_at").string(json::utc_text(process.started_at())).key("ended_at");
   state.has_ended ? writer.string(json::utc_text(state.ended_at)) : writer.null();
   writer.key("output_from").integer(static_cast<std::int64_t>(state.output_from));

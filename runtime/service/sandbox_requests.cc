@@ -1,13 +1,9 @@
 #include "runtime/service/sandbox_requests.h"
 
-#include <signal.h>
-#include <string.h>
-
 #include <algorithm>
 #include <charconv>
 #include <cmath>
 
-#include "runtime/json/base64.h"
 #include "runtime/service/common_fields.h"
 #include "runtime/service/field_readers.h"
 #include "runtime/service/sandbox_limit_fields.h"
@@ -24,9 +20,7 @@ constexpr std::size_t max_name_bytes = 50;
 constexpr std::size_t max_metadata = 32;
 constexpr std::size_t max_metadata_name_bytes = 64;
 constexpr std::size_t max_metadata_value_bytes = 1024;
-constexpr std::size_t max_input_bytes = 1u << 20;
-constexpr std::size_t max_encoded_input_bytes = (max_input_bytes + 2) / 3 * 4;  // bytes of base64
-constexpr double max_process_seconds = 86400;
+constexpr std::uint32_t min_processes_when_warm = 4;  // as jail::Pool::launch_living() has it
 
 double max_lifetime(const RequestRules& rules) {
   return std::chrono::duration<double>(rules.max_lifetime).count();
@@ -52,8 +46,6 @@ bool is_sandbox_name(std::string_view text) {
   return !text.empty() && text.size() <= max_name_bytes && !is_sandbox_id(text) &&
          text.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789-") == text.npos;
 }
-
-bool is_input_text(std::string_view text) { return text.size() <= max_input_bytes; }
 
 Complaint read_metadata_into(const Field& field, const Value& value, const RequestRules& rules,
                              Metadata& metadata) {
@@ -223,7 +215,16 @@ constexpr RequestField<SandboxRequest> sandbox_rows[] = {
                      "paused; else that is a 409."},
      read_flag<&SandboxRequest::resumes_on_demand>},
     {sandbox_network_field, read_first_network},
-    {sandbox_volumes_field, read_mounts<&SandboxRequest::volumes>}};
+    {sandbox_volumes_field, read_mounts<&SandboxRequest::volumes>},
+    {{.name = "warm",
+      .type = Type::boolean,
+      .default_json = "false",
+      .description =
+          "Whether it is made from a template whose Python interpreter waits with its modules "
+          "imported, python where no template is named. Programs of it (code) then begin as forks "
+          "of that interpreter. Its processes have no terminals and neither signal nor see each "
+          "other, and its files are in memory. It takes Linux 6.12."},
+     read_flag<&SandboxRequest::is_warm>}};
 
 constexpr RequestField<SandboxChange> change_rows[] = {
     {without_default(lifetime_field), read_lifetime<&SandboxChange::timeout>},
@@ -234,166 +235,6 @@ constexpr RequestField<SandboxChange> change_rows[] = {
                           "one is refused. A limit that is left out stays.",
                           new_limit_schemas),
      nullptr, read_new_limits}};
-
-Complaint read_command(const Field& field, const Value& value, const RequestRules& rules,
-                       ProcessRequest& request) {
-  if (const std::string* const text = value.as_string()) {
-    if (text->empty() || has_nul(*text)) return expectation(field, rules);
-    request.argv = {"/usr/bin/bash", "-c", *text};
-    return std::nullopt;
-  }
-  const json::Array* const list = value.as_array();
-  if (list == nullptr || list->empty() || list->size() > max_args) {
-    return expectation(field, rules);
-  }
-  request.argv.clear();
-  for (const Value& item : *list) {
-    const std::string* const text = item.as_string();
-    if (text == nullptr || has_nul(*text)) return expectation(field, rules);
-    request.argv.push_back(*text);
-  }
-  if (request.argv[0].empty()) return expectation(field, rules);
-  return std::nullopt;
-}
-
-constexpr RequestField<ResizeRequest> resize_rows[] = {
-    {required(side_field("columns")), read_integer<&ResizeRequest::columns>},
-    {required(side_field("rows")), read_integer<&ResizeRequest::rows>}};
-
-constexpr RequestField<ResizeRequest> pty_rows[] = {
-    {side_field("columns", "80"), read_integer<&ResizeRequest::columns>},
-    {side_field("rows", "24"), read_integer<&ResizeRequest::rows>}};
-
-std::string pty_schemas(const RequestRules& rules) {
-  return properties_of<ResizeRequest>(pty_rows, rules);
-}
-
-std::optional<Refusal> read_terminal(const json::Object& members, const RequestRules& rules,
-                                     ProcessRequest& request) {
-  ResizeRequest size{.columns = 80, .rows = 24};
-  auto refusal = read_fields<ResizeRequest>(members, pty_rows, rules, size);
-  request.terminal = {static_cast<std::uint16_t>(size.columns),
-                      static_cast<std::uint16_t>(size.rows)};
-  return refusal;
-}
-
-Complaint read_process_seconds(const Field& field, const Value& value, const RequestRules& rules,
-                               ProcessRequest& request) {
-  const auto seconds = number_of(value);
-  if (!seconds || !is_within(field, *seconds, rules)) return expectation(field, rules);
-  request.timeout = milliseconds(std::llround(*seconds * 1000));
-  return std::nullopt;
-}
-
-constexpr RequestField<ProcessRequest> process_rows[] = {
-    {{.name = "command",
-      .expected = "a string for a shell, or a list of 1 .. 256 strings, without NUL",
-      .description = "A list is executed as it is: a first word without a slash is looked up in "
-                     "PATH, one with a slash from the working directory on. A string is what bash "
-                     "-c runs.",
-      .schema = {{"oneOf", R"([{"type":"string","minLength":1},{"type":"array","minItems":1,)"
-                           R"("maxItems":256,"items":{"type":"string"}}])"},
-                 {"examples", R"(["make -j2 test",["python3","-m","http.server"]])"}},
-      .is_required = true},
-     read_command},
-    {env_field("Over that of the sandbox."), read_variables<&ProcessRequest::env>},
-    {{.name = "working_directory",
-      .type = Type::text,
-      .min = 1,
-      .max = max_path_bytes,
-      .expected = "an absolute path",
-      .description = "By default the sandbox's."},
-     read_text_that<&ProcessRequest::working_directory, is_absolute_path>},
-    {{.name = "stdin",
-      .type = Type::text,
-      .max = max_input_bytes,
-      .unit = "bytes",
-      .default_json = R"("")",
-      .description = "What it reads first."},
-     read_text_that<&ProcessRequest::standard_input, is_input_text>},
-    {{.name = "keep_stdin_open",
-      .type = Type::boolean,
-      .default_json = "false",
-      .description = "More input comes later; without it the input ends behind `stdin`."},
-     read_flag<&ProcessRequest::keep_stdin_open>},
-    {{.name = "pty",
-      .expected = "an object with columns and rows, 1 .. 1000 each",
-      .description = "A terminal of this size in place of three pipes. Its input stays open, and "
-                     "all its output is stdout.",
-      .members = pty_schemas,
-      .schema = {{"type", R"("object")"}, {"additionalProperties", "false"}}},
-     nullptr,
-     read_terminal},
-    {{.name = "timeout_seconds",
-      .type = Type::number,
-      .min = 0.05,
-      .max = max_process_seconds,
-      .description = "By default it may run as long as the sandbox lives."},
-     read_process_seconds},
-    {{.name = "background",
-      .type = Type::boolean,
-      .default_json = "false",
-      .description =
-          "The answer does not wait for its end, and it goes on when the caller leaves."},
-     read_flag<&ProcessRequest::background>},
-    {{.name = "output_encoding",
-      .type = Type::text,
-      .expected = "utf-8 or base64",
-      .words = encoding_words,
-      .default_json = R"("utf-8")",
-      .description = "In utf-8, bytes that are none come as U+FFFD; base64 leaves them untouched."},
-     read_word<&ProcessRequest::output_encoding, encoding_of>}};
-
-constexpr RequestField<InputRequest> input_rows[] = {
-    {{.name = "data",
-      .type = Type::text,
-      .max = max_encoded_input_bytes,
-      .unit = "bytes",
-      .default_json = R"("")"},
-     read_text<&InputRequest::data>},
-    {{.name = "encoding",
-      .type = Type::text,
-      .expected = "utf-8 or base64",
-      .words = encoding_words,
-      .default_json = R"("utf-8")"},
-     read_word<&InputRequest::encoding, encoding_of>},
-    {{.name = "close",
-      .type = Type::boolean,
-      .default_json = "false",
-      .description = "No more input follows; a terminal is sent its end-of-file character."},
-     read_flag<&InputRequest::close>}};
-
-int signal_named(std::string_view name) {
-  for (int number = 1; number < SIGRTMIN; ++number) {
-    const char* const abbreviation = ::sigabbrev_np(number);
-    if (abbreviation != nullptr && name == std::string("SIG") + abbreviation) return number;
-  }
-  return 0;
-}
-
-Complaint read_signal(const Field& field, const Value& value, const RequestRules& rules,
-                      SignalRequest& request) {
-  if (const std::string* const name = value.as_string()) request.number = signal_named(*name);
-  if (const std::int64_t* const number = value.as_integer()) {
-    request.number = *number >= 1 && *number <= 64 ? static_cast<int>(*number) : 0;
-  }
-  if (request.number == 0) return expectation(field, rules);
-  return std::nullopt;
-}
-
-constexpr RequestField<SignalRequest> signal_rows[] = {
-    {{.name = "signal",
-      .expected = "a name such as SIGTERM, or a number 1 .. 64",
-      .schema = {{"oneOf", R"([{"type":"string","pattern":"^SIG[A-Z0-9]+$"},)"
-                           R"({"type":"integer","minimum":1,"maximum":64}])"},
-                 {"examples", R"(["SIGTERM",15])"}},
-      .is_required = true},
-     read_signal},
-    {{.name = "group",
-      .type = Type::boolean,
-      .default_json = "false",
-      .description = "To all of its process group."},
-     read_flag<&SignalRequest::group>}};
 
 constexpr RequestField<FileRequest> file_rows[] = {
     {{.name = "move_to",
@@ -409,22 +250,26 @@ constexpr RequestField<FileRequest> file_rows[] = {
       .description = "Makes a directory of that path, and those above it."},
      read_flag<&FileRequest::make_directory>}};
 
+// The template's host makes such a jail, and sees no other part of this machine's disks.
+std::optional<Refusal> check_warm(const SandboxRequest& request) {
+  if (!request.is_warm) return std::nullopt;
+  if (request.is_on_disk) {
+    return refuse_request("disk_kind: the files of a warm sandbox are in memory");
+  }
+  if (!request.volumes.empty()) return refuse_request("volumes: a warm sandbox has none");
+  if (request.processes < min_processes_when_warm) {
+    return Refusal{.code = RefusalCode::out_of_range,
+                   .detail = "limits: processes: expected an integer 4 .. " +
+                             std::to_string(max_processes) + " with warm"};
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 std::span<const RequestField<SandboxRequest>> sandbox_fields() noexcept { return sandbox_rows; }
 std::span<const RequestField<SandboxChange>> sandbox_change_fields() noexcept {
   return change_rows;
-}
-std::span<const RequestField<ProcessRequest>> process_fields() noexcept { return process_rows; }
-std::span<const RequestField<InputRequest>> process_input_fields() noexcept { return input_rows; }
-std::span<const RequestField<SignalRequest>> process_signal_fields() noexcept {
-  return signal_rows;
-}
-std::span<const RequestField<SignalRequest>> job_signal_fields() noexcept {
-  return std::span(signal_rows).first(1);
-}
-std::span<const RequestField<ResizeRequest>> process_resize_fields() noexcept {
-  return resize_rows;
 }
 std::span<const RequestField<FileRequest>> file_action_fields() noexcept { return file_rows; }
 
@@ -449,19 +294,8 @@ std::optional<Refusal> check_sandbox(const SandboxRequest& request) {
                              std::to_string(max_memory_disk_mb) +
                              ", or with it disk_kind: directory"};
   }
+  if (auto refusal = check_warm(request)) return refusal;
   return check_arguments("env", {}, request.env);
-}
-
-std::optional<Refusal> check_process(const ProcessRequest& request) {
-  return check_arguments("command, env", request.argv, request.env);
-}
-
-std::optional<Refusal> check_input(InputRequest& request) {
-  if (request.encoding == OutputEncoding::utf8) return std::nullopt;
-  auto bytes = json::decode_base64(request.data);
-  if (!bytes) return refuse_request("data: expected padded base64 (RFC 4648)");
-  request.data = std::move(*bytes);
-  return std::nullopt;
 }
 
 std::optional<Refusal> check_file_action(const FileRequest& request) {

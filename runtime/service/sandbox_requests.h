@@ -61,6 +61,7 @@ struct SandboxRequest {
   bool resumes_on_demand = true;
   SandboxNetwork network;
   std::vector<VolumeMount> volumes;
+  bool is_warm = false;  // the zygote of its template forks programs into it
 };
 
 // Fields that are not set keep their values.
@@ -73,7 +74,10 @@ struct SandboxChange {
 };
 
 struct ProcessRequest {
-  std::vector<std::string> argv;
+  std::vector<std::string> argv;     // of a command; empty: it is code
+  std::string code;                  // empty: it is a command
+  std::optional<Language> language;  // of code; nullopt: the template's
+  std::vector<std::string> args;     // of code
   std::vector<std::pair<std::string, std::string>> env;
   std::string working_directory;  // empty: that of the sandbox
   std::string standard_input;

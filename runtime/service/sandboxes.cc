@@ -157,6 +157,7 @@ asio::awaitable<jail::Result<std::shared_ptr<LivingSandbox>>> Sandboxes::launch(
   wanted.max_lifetime = max_lifetime;
   wanted.network = request.network.network;
   wanted.network.label = sandbox->id_;
+  wanted.is_warm = request.is_warm;
   const LivingSandbox::Times times{
       .lifetime = request.timeout, .idle = request.idle, .max_lifetime = max_lifetime};
   const LivingSandbox::Pausing pausing{.in_place_of_end = request.pauses_at_its_end,
@@ -164,7 +165,7 @@ asio::awaitable<jail::Result<std::shared_ptr<LivingSandbox>>> Sandboxes::launch(
                                        .max_paused = options_.max_paused};
   const asio::any_io_executor executor = co_await asio::this_coro::executor;
   for (bool is_first = true;; is_first = false) {
-    auto jail = runner_.launch_living(wanted);
+    auto jail = co_await living_jail(wanted);
     if (!jail) co_return jail.error();
     wanted.failed = jail->launcher;
     LivingSandbox::News news = news_of(sandbox, executor);
@@ -183,6 +184,9 @@ asio::awaitable<Sandboxes::Or<Sandboxes::Found>> Sandboxes::create(Caller caller
     if (auto refusal = check_cpu(request.cpu_percent)) co_return std::move(*refusal);
   }
   if (auto refusal = reserve(caller.principal, request)) co_return std::move(*refusal);
+  if (request.is_warm && request.template_name.empty()) {
+    request.template_name = name_of(Language::python);
+  }
   const std::pair reserved(caller.principal.tenant, request.name);
   const auto give_back = [this, &reserved] {
     under_way_.erase(std::find(under_way_.begin(), under_way_.end(), reserved));
@@ -248,7 +252,10 @@ asio::awaitable<Sandboxes::Or<Sandboxes::Found>> Sandboxes::create(Caller caller
 }
 
 Refusal Sandboxes::not_started(const jail::Error& error, std::string_view what) const {
-  if (error.kind == jail::ErrorKind::invalid || is_place_of_a_volume(error)) {
+  // Only what the request asks for can be unsupported: the server's own jails stand.
+  const bool is_of_the_request =
+      error.kind == jail::ErrorKind::invalid || error.kind == jail::ErrorKind::unsupported;
+  if (is_of_the_request || is_place_of_a_volume(error)) {
     return {.code = RefusalCode::bad_request, .detail = error.doing};
   }
   logger_.error(std::string(what) + " could not be started", {{"error", error.message()}});
@@ -361,32 +368,63 @@ asio::awaitable<Refusal> Sandboxes::ending_refusal(Found sandbox) {
 }
 
 asio::awaitable<jail::Result<std::shared_ptr<LivingProcess>>> Sandboxes::spawn(
-    Caller caller, Found sandbox, ProcessRequest request, Cancel cancel) {
-  const auto& living = sandbox->living();
-  auto look = [living, command = command_of(sandbox->request(), std::move(request))] {
-    return living->resolved(command);
-  };
-  auto command = co_await do_file_work(*sandbox, std::move(look));
-  if (!command) co_return command.error();
+    Caller caller, Found sandbox, ProcessCommand command, std::vector<std::string> files,
+    Cancel cancel) {
   ProcessNews news{
       .on_start = [this, caller, sandbox](
                       const LivingProcess& process) { note_started(caller, *sandbox, process); },
+      .before_end = {},
       .on_end = [this, sandbox](
                     const LivingProcess& process,
                     const jail::ExitReport& report) { note_its_end(*sandbox, process, report); }};
-  co_return co_await living->spawn(std::move(*command), std::move(cancel), std::move(news));
+  if (!files.empty()) {
+    news.before_end = [this, sandbox, files = std::move(files)] {
+      return remove_program(sandbox, files);
+    };
+  }
+  co_return co_await sandbox->living()->spawn(std::move(command), std::move(cancel),
+                                              std::move(news));
 }
 
 asio::awaitable<Sandboxes::Or<std::shared_ptr<LivingProcess>>> Sandboxes::start_process(
     Caller caller, Found sandbox, ProcessRequest request, Cancel cancel) {
-  if (sandbox->living()->running() >= max_running) {
+  const auto& living = sandbox->living();
+  if (living->running() >= max_running) {
     co_return busy(
         "as many processes run in this sandbox as there may be: " + std::to_string(max_running),
         max_running);
   }
-  auto process = co_await spawn(std::move(caller), sandbox, std::move(request), cancel);
+  if (request.terminal && sandbox->request().is_warm) {
+    co_return Refusal{.code = RefusalCode::bad_request,
+                      .detail = "pty: a warm sandbox has no terminals"};
+  }
+  std::string code;
+  std::vector<std::string> files;
+  if (!request.code.empty()) {
+    auto program = program_of(*sandbox, request);
+    if (auto* refusal = std::get_if<Refusal>(&program)) co_return std::move(*refusal);
+    request.argv = std::move(std::get<Program>(program).argv);
+    files = std::move(std::get<Program>(program).files);
+    code = std::move(request.code);
+  }
+  auto look = [living, command = command_of(sandbox->request(), std::move(request))] {
+    return living->resolved(command);
+  };
+  auto command = co_await do_file_work(*sandbox, std::move(look));
+  if (!command) co_return co_await refusal_of_start(sandbox, command.error(), cancel);
+  if (!files.empty()) {
+    command->is_warm = true;
+    auto refusal = co_await write_program(sandbox, files.front(), std::move(code));
+    if (refusal) co_return std::move(*refusal);
+  }
+  auto process = co_await spawn(std::move(caller), sandbox, std::move(*command), files, cancel);
   if (process) co_return std::move(*process);
-  const jail::Error& error = process.error();
+  co_await remove_program(sandbox, std::move(files));
+  co_return co_await refusal_of_start(sandbox, process.error(), cancel);
+}
+
+asio::awaitable<Refusal> Sandboxes::refusal_of_start(Found sandbox, jail::Error error,
+                                                     Cancel cancel) {
   if (cancel.requested()) {
     co_return Refusal{.code = RefusalCode::too_slow, .detail = "nobody waits for the process"};
   }

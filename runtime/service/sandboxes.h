@@ -327,10 +327,22 @@ class Sandboxes {
   // Returns null where too many wait.
   boost::asio::awaitable<std::shared_ptr<FileTurn>> file_turn(std::string owner);
   Admission& file_turns_of(const std::string& owner);
-  boost::asio::awaitable<jail::Result<std::shared_ptr<LivingProcess>>> spawn(Caller caller,
-                                                                             Found sandbox,
-                                                                             ProcessRequest request,
-                                                                             Cancel cancel);
+  // `files` go when the process ends.
+  boost::asio::awaitable<jail::Result<std::shared_ptr<LivingProcess>>> spawn(
+      Caller caller, Found sandbox, ProcessCommand command, std::vector<std::string> files,
+      Cancel cancel);
+  boost::asio::awaitable<Refusal> refusal_of_start(Found sandbox, jail::Error error, Cancel cancel);
+  // How code runs: the command without its file, which is yet to be written, and that file.
+  struct Program {
+    std::vector<std::string> argv;
+    std::vector<std::string> files;  // the program first; the others are made as it runs
+  };
+  static Or<Program> program_of(const Sandbox& sandbox, const ProcessRequest& request);
+  boost::asio::awaitable<std::optional<Refusal>> write_program(Found sandbox, std::string path,
+                                                               std::string code);
+  boost::asio::awaitable<void> remove_program(Found sandbox, std::vector<std::string> files);
+  // As Runner::launch_living(), but waits for a zygote that imports its modules.
+  boost::asio::awaitable<jail::Result<LivingJail>> living_jail(LivingRequest wanted);
   std::optional<Refusal> reserve(const Principal& principal, const SandboxRequest& request);
   // A launcher may die while it makes a jail. Nothing of the caller's has run then, so another
   // launcher makes the jail, once.

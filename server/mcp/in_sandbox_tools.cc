@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <initializer_list>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -93,19 +94,27 @@ constexpr RequestField<SandboxArguments> of_listing[] = {
       .description = "How many levels of directories."},
      runtime::read_integer<&SandboxArguments::depth>}};
 
-// The fields of a process that make sense where its end is waited for.
-const std::vector<RequestField<runtime::ProcessRequest>>& command_fields() {
-  static const auto fields = [] {
-    std::vector<RequestField<runtime::ProcessRequest>> chosen;
-    for (const auto& row : runtime::process_fields()) {
-      constexpr std::string_view names[] = {"command", "env", "working_directory", "stdin",
-                                            "timeout_seconds"};
-      if (std::find(std::begin(names), std::end(names), row.field.name) != std::end(names)) {
-        chosen.push_back(row);
-      }
-    }
-    return chosen;
-  }();
+using ProcessFields = std::vector<RequestField<runtime::ProcessRequest>>;
+
+// The fields of a process that make sense where its end is waited for. The first name is required.
+ProcessFields process_fields_of(std::initializer_list<std::string_view> names) {
+  ProcessFields chosen;
+  for (const std::string_view name : names) {
+    chosen.push_back(*runtime::find_row(runtime::process_fields(), name));
+  }
+  chosen.front().field.is_required = true;
+  return chosen;
+}
+
+const ProcessFields& command_fields() {
+  static const ProcessFields fields =
+      process_fields_of({"command", "env", "working_directory", "stdin", "timeout_seconds"});
+  return fields;
+}
+
+const ProcessFields& code_fields() {
+  static const ProcessFields fields = process_fields_of(
+      {"code", "language", "args", "env", "working_directory", "stdin", "timeout_seconds"});
   return fields;
 }
 
@@ -177,7 +186,8 @@ awaitable<ToolResult> kill_sandbox(ToolContext context, Object arguments) {
   co_return done(std::move(writer));
 }
 
-awaitable<ToolResult> run_command(ToolContext context, Object arguments) {
+template <const ProcessFields& (*fields)()>
+awaitable<ToolResult> run_process(ToolContext context, Object arguments) {
   std::string name = context.sandbox;
   if (const auto given = arguments.find("sandbox"); given != arguments.end() && name.empty()) {
     if (given->second.as_string() == nullptr) co_return failed("sandbox: expected a string");
@@ -185,8 +195,8 @@ awaitable<ToolResult> run_command(ToolContext context, Object arguments) {
     arguments.erase(given);
   }
   runtime::ProcessRequest request;
-  auto wrong = runtime::read_fields<runtime::ProcessRequest>(arguments, command_fields(),
-                                                             context.rules, request);
+  auto wrong =
+      runtime::read_fields<runtime::ProcessRequest>(arguments, fields(), context.rules, request);
   if (!wrong) wrong = runtime::check_process(request);
   if (wrong) co_return failed(*wrong);
   auto found = sandbox_of(context, name);
@@ -292,8 +302,9 @@ ToolArguments arguments_with(const RequestRules& rules, ToolScope scope) {
   return arguments_in(fields, rules, scope);
 }
 
-ToolArguments command_arguments(const RequestRules& rules, ToolScope scope) {
-  ToolArguments all = arguments_of<runtime::ProcessRequest>(command_fields(), rules);
+template <const ProcessFields& (*fields)()>
+ToolArguments process_arguments(const RequestRules& rules, ToolScope scope) {
+  ToolArguments all = arguments_of<runtime::ProcessRequest>(fields(), rules);
   if (scope == ToolScope::one_sandbox) return all;
   ToolArguments own = arguments_in(of_a_sandbox, rules, scope);
   own.properties.pop_back();
@@ -309,7 +320,12 @@ constexpr Tool in_sandbox_rows[] = {
      arguments_with<of_a_sandbox>, Scope::sandboxes, false, true, false, kill_sandbox},
     {"run_command", "Run a command",
      "Runs a command in a sandbox and returns what it printed, its exit status and why it ended.",
-     command_arguments, Scope::sandboxes, false, true, true, run_command},
+     process_arguments<command_fields>, Scope::sandboxes, false, true, true,
+     run_process<command_fields>},
+    {"run_code", "Run code",
+     "Runs a program in a sandbox, with the files that are there, and returns what it printed, its "
+     "exit status and why it ended.",
+     process_arguments<code_fields>, Scope::sandboxes, false, true, true, run_process<code_fields>},
     {"read_file", "Read a file", "The content of a file in a sandbox, at most 256 KiB of it.",
      arguments_with<of_reading>, Scope::read, true, false, true, read_file},
     {"write_file", "Write a file",

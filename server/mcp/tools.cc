@@ -67,36 +67,21 @@ constexpr Tool program_and_sandbox_rows[] = {
     {"execute_code", "Execute code",
      "Runs one program in a fresh sandbox of its own and returns what it printed, its exit status "
      "and why it ended. Nothing is kept between calls; for that, create a sandbox and use "
-     "run_command.",
+     "run_code or run_command.",
      [](const RequestRules& rules, ToolScope) {
        return arguments_of(runtime::program_fields(), rules);
      },
-     Scope::execute,
-     false,
-     false,
-     false,
-     execute_code},
-    {"create_sandbox",
-     "Create a sandbox",
+     Scope::execute, false, false, false, execute_code},
+    {"create_sandbox", "Create a sandbox",
      "Makes a sandbox that lives: processes run in it and share its files until it is killed or "
      "its time is over. Returns it with its id.",
      [](const RequestRules& rules, ToolScope) {
        return arguments_of(runtime::sandbox_fields(), rules);
      },
-     Scope::sandboxes,
-     false,
-     false,
-     false,
-     create_sandbox},
-    {"list_sandboxes",
-     "List sandboxes",
-     "The sandboxes that live.",
-     [](const RequestRules&, ToolScope) { return ToolArguments(); },
-     Scope::read,
-     true,
-     false,
-     false,
-     list_sandboxes}};
+     Scope::sandboxes, false, false, false, create_sandbox},
+    {"list_sandboxes", "List sandboxes", "The sandboxes that live.",
+     [](const RequestRules&, ToolScope) { return ToolArguments(); }, Scope::read, true, false,
+     false, list_sandboxes}};
 
 template <class Visit>
 void visit_tools(ToolScope scope, Visit visit) {

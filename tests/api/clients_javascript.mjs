@@ -148,6 +148,8 @@ const checks = {
   commands: () => withSandbox(async (sandbox) => {
     const result = await sandbox.run("cat; echo $a_b >&2; exit 3", { stdin: "in", env: { a_b: "a" } });
     assert.deepEqual([result.stdout, result.stderr, result.exitCode, result.stdoutTruncated], ["in", "a\n", 3, false]);
+    const program = await sandbox.run({ code: "import sys; print(sys.argv[1:], input())", args: ["a b"] }, { stdin: "in" });
+    assert.deepEqual([program.stdout, program.warm], ["['a b'] in\n", false]);
     const flood = await sandbox.run("head -c 1500000 /dev/zero | tr '\\0' x");
     assert.deepEqual([flood.stdout.length, flood.stdoutTruncated], [1024 * 1024, true]);
     assert.equal((await sandbox.run("printf '\\377'", { outputEncoding: "base64" })).stdout, "/w==");

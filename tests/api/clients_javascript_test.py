@@ -66,6 +66,7 @@ class Described(NodeTest):
             for method, parameters in self.declared.methods(owner).items():
                 if method not in ASK_NOTHING:
                     yield [owner, method, [self.value(*parameter) for parameter in parameters]]
+        yield ["Processes", "run", [{name: client_calls.value_for(name) for name in ("code", "language", "args")}]]
 
     def value(self, name, kind):
         if name == "options":

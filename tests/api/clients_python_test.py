@@ -266,6 +266,10 @@ class Sandboxes(ClientTest):
         self.refused(clients.Conflict, "sandbox_paused", stays.run, "true")
         self.assertEqual("running", stays.resume().state)
 
+    def test_code(self):
+        program = self.make().run(code="import sys; print(sys.argv[1:], input())", args=["a b"], stdin="in")
+        self.assertEqual(("['a b'] in\n", False), (program.stdout, program.warm))
+
     def test_commands(self):
         sandbox = self.make()
         result = sandbox.run("cat; echo $A >&2; exit 3", stdin="in", env={"A": "a"})

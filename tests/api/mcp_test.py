@@ -4,10 +4,10 @@ import json
 import live_server
 import mcp_client
 
-TOOLS = {"execute_code", "create_sandbox", "list_sandboxes", "get_sandbox", "kill_sandbox", "run_command", "read_file",
+TOOLS = {"execute_code", "create_sandbox", "list_sandboxes", "get_sandbox", "kill_sandbox", "run_command", "run_code", "read_file",
          "write_file", "list_files", "createSandbox", "getSandbox", "deleteSandbox", "listSandbox", "sandboxExecutor"}
 # The tools that work in a sandbox, which their arguments do not name where it is the only one.
-TOOLS_OF_ONE = {"get_sandbox", "run_command", "read_file", "write_file", "list_files"}
+TOOLS_OF_ONE = {"get_sandbox", "run_command", "run_code", "read_file", "write_file", "list_files"}
 
 
 class McpTest(live_server.ServerTest):
@@ -206,7 +206,7 @@ class OneSandbox(McpTest):
             self.assertLessEqual(set(schema["required"]), set(schema["properties"]), tool["name"])
         other = self.client.post({}, "/v1/sandboxes").json["id"]
         self.addCleanup(self.client.send, "DELETE", f"/v1/sandboxes/{other}")
-        arguments = {"run_command": {"command": "true"}, "read_file": {"path": "/x"}, "list_files": {}, "get_sandbox": {},
+        arguments = {"run_command": {"command": "true"}, "run_code": {"code": "pass"}, "read_file": {"path": "/x"}, "list_files": {}, "get_sandbox": {},
                      "write_file": {"path": "/workspace/x", "content": ""}}
         for tool, given in arguments.items():
             self.assertIn("\"sandbox\"", self.refused(tool, sandbox=other, **given), tool)
@@ -291,6 +291,9 @@ class Tools(McpTest):
         self.assertEqual(["/workspace/d", "/workspace/d/bytes"], [entry["path"] for entry in listed["entries"]])
         ran = self.done("run_command", sandbox=name, command=["python3", "-c", "import sys; print(sys.stdin.read())"], stdin="in")
         self.assertEqual(("in\n", 0), (ran["stdout"], ran["exit_code"]))
+        ran = self.done("run_code", sandbox=name, code="import sys; print(sys.argv[1:])", args=["a b"])
+        self.assertEqual(("['a b']\n", 0), (ran["stdout"], ran["exit_code"]))
+        self.assertIn("code", self.refused("run_code", sandbox=name))
         self.done("run_command", sandbox=name, command="head -c 2000000 /dev/zero > large")
         large = self.call("read_file", sandbox=name, path="/workspace/large")
         self.assertNotIn("structuredContent", large, "what is large comes once")

@@ -171,6 +171,17 @@ class Exec(Command):
             with self.subTest(command):
                 self.assertEqual(status, self.exec(self.sandbox, "sh", "-c", command)[0])
 
+    def test_code(self):
+        program = "import sys; print(sys.argv[1:], input()); sys.exit(3)"
+        self.assertEqual((3, "['a b', '-c'] typed\n", ""), self.run_it("exec", self.sandbox, "-c", program, "--", "a b", "-c", input=b"typed\n"))
+        self.assertEqual("42\n", self.good("exec", self.sandbox, "-n", "--language", "bash", "-c", "echo $((6*7))"))
+        status, _, error = self.run_it("exec", self.sandbox)
+        self.assertEqual((2, "agent-sandbox: sandbox exec: expected -- COMMAND, or -c CODE"), (status, error.splitlines()[0]))
+        if host_view.landlock_version() >= 6:
+            warm = self.make("--warm")
+            self.assertIn("warm: yes\n", self.good("get", warm))
+            self.assertTrue(json.loads(self.good("exec", warm, "--json", "-n", "-c", "pass"))["warm"])
+
     def test_a_timeout_is_124(self):
         status, out, error = self.run_it("exec", self.sandbox, "--timeout", time_scale.scaled(1), "--", "sh", "-c", "echo begun; sleep 50")
         self.assertEqual((124, "begun\n"), (status, out))

@@ -9,7 +9,7 @@ import living_sandbox
 import time_scale
 from living_sandbox import SandboxTest
 
-FIELDS = {"pid", "command", "state", "exit_code", "signal", "outcome", "background", "pty", "started_at", "ended_at",
+FIELDS = {"pid", "command", "state", "exit_code", "signal", "outcome", "background", "pty", "warm", "started_at", "ended_at",
           "output_from", "output_to", "cpu_time_ms", "memory_peak_mb"}
 OUTPUT = {"stdout", "stderr", "stdout_truncated", "stderr_truncated"}
 MEBIBYTE = 1 << 20

@@ -150,6 +150,7 @@ class Used(OfEachScope):
         for key in SCOPES:
             for name, needed, arguments in (("execute_code", "execute", {"code": "print(1)", "timeout_seconds": time_scale.timeout(5)}),
                                             ("run_command", "sandboxes", {"sandbox": sandbox.id, "command": ["true"]}),
+                                            ("run_code", "sandboxes", {"sandbox": sandbox.id, "code": "pass"}),
                                             ("list_files", "read", {"sandbox": sandbox.id})):
                 with self.subTest(f"{key}: {name}"):
                     result = call(key, name, **arguments)

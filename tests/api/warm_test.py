@@ -205,21 +205,6 @@ class SmallPool(PoolTest):
             answers = list(threads.map(run, range(32)))
         self.assertEqual([f"{number * 1000}\n" for number in range(32)], answers)
 
-    def zygotes(self):
-        """Returns the interpreters below a host named jail-template."""
-        found = []
-        # The descendants of a killed launcher are orphans, which this process adopts.
-        for pid in host_view.descendants(os.getpid()):
-            try:
-                parent = int(pathlib.Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[1])
-                name = pathlib.Path(f"/proc/{parent}/comm").read_text(encoding="utf-8").strip()
-                own = pathlib.Path(f"/proc/{pid}/comm").read_text(encoding="utf-8").strip()
-            except OSError:
-                continue
-            if name == "jail-template" and own.startswith("python3"):
-                found.append(pid)
-        return found
-
     def test_a_zygote_that_is_killed_is_replaced_and_no_request_is_lost(self):
         self.wait_until_warm()
         stop, answers = threading.Event(), []
@@ -236,9 +221,9 @@ class SmallPool(PoolTest):
         try:
             for _ in range(3):
                 before = self.pool()["zygotes"]
-                self.wait_for(self.zygotes)  # one that was just started has no name yet
+                self.wait_for(host_view.zygotes)  # one that was just started has no name yet
                 # Among them may be one that was forked to start a jail, and has ended since.
-                host_view.kill(self.zygotes())
+                host_view.kill(host_view.zygotes())
                 self.wait_for(lambda before=before: self.pool()["zygotes"] > before and self.pool()["warm"] > 0)
             # Answers under way at the last kill are among them.
             so_far = len(answers)

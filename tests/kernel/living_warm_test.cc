@@ -3,8 +3,11 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
+#include <optional>
+#include <set>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "guest.h"
@@ -216,6 +219,81 @@ TEST_F(WarmLiving, WithoutItsZygoteAJailGoesOnWithWhatIsExecuted) {
     const auto output = spawn(warm("one.py", "print('forked')")).communicate();
     return !output && output.error().kind == ErrorKind::closed;
   }));
+  EXPECT_EQ(run(shell_process("echo executed")).out, "executed\n");
+}
+
+TEST_F(WarmLiving, AJailHasLimitsOfItsOwn) {
+  ASSERT_NO_FATAL_FAILURE(open());
+  jail::Limits limits = decimal_template().jail.limits;
+  limits.processes = 4;
+  limits.workspace_bytes = 1u << 20;
+  // Both are more than the template's.
+  limits.memory_bytes = std::uint64_t{3} << 30;
+  limits.cpu = std::chrono::hours(1);
+  auto made = (*pool_)->launch_living(limits);
+  ASSERT_TRUE(made) << made.error().message();
+  ASSERT_TRUE(made->wait(Phase::ready, scaled(seconds(10))));
+  start(std::move(*made));
+  const Outcome outcome = run(warm("look.py",
+                                   "import os, resource, sys\n"
+                                   "print('decimal' in sys.modules, [resource.getrlimit(which) "
+                                   "for which in (resource.RLIMIT_NPROC, resource.RLIMIT_CPU)], "
+                                   "resource.getrlimit(resource.RLIMIT_DATA)[0] > 8 << 30)\n"
+                                   "try: open('big', 'wb').write(bytes(2 << 20))\n"
+                                   "except OSError as error: print(error.strerror)"));
+  EXPECT_EQ(outcome.out, "True [(5, 5), (3602, 3602)] True\nNo space left on device\n")
+      << outcome.err;
+  limits.processes = 3;
+  const auto refused = (*pool_)->launch_living(limits);
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(refused.error().message(), HasSubstr("limits.processes"));
+}
+
+TEST_F(WarmLiving, AZygoteThatAnotherOneReplacedForksIntoTheJailsThatItMade) {
+  jail::TemplateSpec spec = decimal_template();
+  spec.warm_up = "import os, sys; sys.zygote = os.urandom(8).hex()";
+  jail::PoolOptions options;
+  options.forks_per_zygote = 1;
+  options.least = options.usual = 0;
+  options.most = 1;
+  pool_ = std::make_unique<::DrivenPool>(launcher(), spec, options);
+  const std::string tell = "import sys; print(sys.zygote)";
+  const auto begin_another = [this] {
+    std::optional<jail::Jail> made;
+    ASSERT_TRUE(soon([&] {
+      auto jail = (*pool_)->launch_living();
+      if (jail) made.emplace(std::move(*jail));
+      return made.has_value();
+    }));
+    ASSERT_TRUE(made->wait(Phase::ready, scaled(seconds(10))));
+    start(std::move(*made));
+  };
+  ASSERT_NO_FATAL_FAILURE(begin_another());
+  const std::string zygote = run(warm("tell.py", tell)).out;
+  ASSERT_EQ(zygote.size(), 17u);
+  std::optional<jail::Jail> first = std::exchange(jail_, std::nullopt);
+  std::set<std::string> later;
+  std::vector<jail::Jail> of_later;
+  const auto until_zygotes_are = [&](std::size_t number) {
+    return soon([&] {
+      begin_another();
+      if (later.insert(run(warm("tell.py", tell)).out).second) {
+        of_later.push_back(std::move(*jail_));
+      }
+      jail_.reset();
+      return later.size() >= number;
+    });
+  };
+  ASSERT_TRUE(until_zygotes_are(3));
+  std::swap(first, jail_);
+  EXPECT_EQ(run(warm("tell.py", tell)).out, zygote);
+  std::swap(first, jail_);
+  // No more than three are kept.
+  ASSERT_TRUE(until_zygotes_are(6));
+  std::swap(first, jail_);
+  const auto output = spawn(warm("tell.py", tell)).communicate();
+  ASSERT_FALSE(output);
+  EXPECT_EQ(output.error().kind, ErrorKind::closed);
   EXPECT_EQ(run(shell_process("echo executed")).out, "executed\n");
 }
 

@@ -134,10 +134,16 @@ class Pool {
 
   // Returns a living jail of the template (JailSpec::life), in Phase::launching. It is always made
   // on demand. The zygote forks processes into it (ProcessSpec::warm) as long as the pool keeps
-  // that zygote; afterwards processes can only be executed. Its processes neither signal nor see
-  // each other. Errors: as launch(), and unsupported where Landlock does not scope signals (Linux
-  // 6.12).
+  // that zygote. Once another one has taken over, it is kept while living jails of it are there,
+  // unless there are three later ones of that kind. Without it processes can only be executed. Its
+  // processes neither signal nor see each other. Errors: as launch(), and unsupported where
+  // Landlock does not scope signals (Linux 6.12).
   Result<Jail> launch_living();
+
+  // The same with limits of its own in place of the template's, which may be larger than those.
+  // `max_limits` is in place of JailSpec::max_limits, and means the same.
+  Result<Jail> launch_living(const Limits& limits,
+                             const std::optional<Limits>& max_limits = std::nullopt);
 
   // Ends a jail that waits, or one that is being made to wait, and makes no more ahead for five
   // seconds. For an owner that runs short of a resource: a pool does not know of other pools.

@@ -103,6 +103,11 @@ jail_status jail_pool_launch(jail_pool* pool, const char* const* arguments, cons
 // Makes a living jail of the template, in which processes can be warm (jail_process_options). Its
 // processes neither signal nor see each other. JAIL_UNSUPPORTED also before Linux 6.12.
 jail_status jail_pool_launch_living(jail_pool* pool, jail_jail** jail, jail_error* error);
+// The same with limits of its own in place of the template's, which may be larger than those, and
+// with the most that jail_jail_change_limits() may ask for; NULL: limits cannot be raised.
+jail_status jail_pool_launch_living_within(jail_pool* pool, const jail_limits* limits,
+                                           const jail_limits* max_limits, jail_jail** jail,
+                                           jail_error* error);
 // Ends one jail that waits and that nobody has asked for, which frees its descriptors, processes
 // and memory for others. Its successor is made only later. `given_up` becomes 1, or 0 where there
 // was none.

@@ -71,3 +71,10 @@ struct jail_egress_decisions {
 struct jail_collection {
   jail::Collection collection;
 };
+
+namespace jail::c {
+
+// The limits in C, where 0 stands for the usual one.
+Result<Limits> jail_limits_of(const jail_limits* given);
+
+}  // namespace jail::c

@@ -209,6 +209,23 @@ jail_status jail_pool_launch_living(jail_pool* pool, jail_jail** jail, jail_erro
                  [&] { return jail::c::hand_over(pool->pool.launch_living(), jail); });
 }
 
+jail_status jail_pool_launch_living_within(jail_pool* pool, const jail_limits* limits,
+                                           const jail_limits* max_limits, jail_jail** jail,
+                                           jail_error* error) {
+  return guarded(__func__, {{"pool", pool}, {"limits", limits}, {"jail", jail}}, error,
+                 [&]() -> Result<void> {
+                   const Result<jail::Limits> read = jail::c::jail_limits_of(limits);
+                   if (!read) return read.error();
+                   std::optional<jail::Limits> most;
+                   if (max_limits != nullptr) {
+                     Result<jail::Limits> read_most = jail::c::jail_limits_of(max_limits);
+                     if (!read_most) return read_most.error();
+                     most = *read_most;
+                   }
+                   return jail::c::hand_over(pool->pool.launch_living(*read, most), jail);
+                 });
+}
+
 jail_status jail_pool_give_up_one(jail_pool* pool, int* given_up, jail_error* error) {
   return guarded(__func__, {{"pool", pool}, {"given_up", given_up}}, error, [&]() -> Result<void> {
     *given_up = pool->pool.give_up_one() ? 1 : 0;

@@ -3,9 +3,8 @@
 #include "jail/egress.h"
 
 namespace jail::c {
-namespace {
 
-Result<Limits> limits_of(const jail_limits* given) {
+Result<Limits> jail_limits_of(const jail_limits* given) {
   const Result<jail_limits> read = read_struct("jail_limits", given);
   if (!read) return read.error();
   if (read->reserved != 0) return invalid("jail_limits.reserved: not 0");
@@ -29,7 +28,6 @@ Result<Limits> limits_of(const jail_limits* given) {
   return limits;
 }
 
-}  // namespace
 }  // namespace jail::c
 
 static_assert(static_cast<int>(jail::Programs::refused) == JAIL_PROGRAMS_REFUSED);
@@ -188,7 +186,7 @@ jail_status jail_spec_set_policy(jail_spec* spec, const jail_policy* policy, jai
 
 jail_status jail_spec_set_limits(jail_spec* spec, const jail_limits* limits, jail_error* error) {
   return guarded(__func__, {{"spec", spec}, {"limits", limits}}, error, [&]() -> Result<void> {
-    const Result<jail::Limits> read = jail::c::limits_of(limits);
+    const Result<jail::Limits> read = jail::c::jail_limits_of(limits);
     if (!read) return read.error();
     spec->spec.limits = *read;
     return {};

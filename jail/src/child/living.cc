@@ -254,7 +254,7 @@ class Living {
     has_processes_ = true;
     watch_.note_inherited_by(process.pid());
     watch_.note_open_files(process.pid());
-    process.release(clock_ns());
+    process.release(clock_ns(), plan_, base_);
     process_limits_.note_started(now_ns());
   }
 

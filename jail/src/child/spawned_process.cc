@@ -229,22 +229,34 @@ bool SpawnedProcess::read_guest_report() {
   return false;
 }
 
-bool SpawnedProcess::release(std::uint64_t now) {
-  const struct {
-    int resource;
-    std::uint64_t most;
-  } limits[] = {{RLIMIT_DATA, data_limit_},
-                {RLIMIT_CPU, cpu_limit_s_},
-                {RLIMIT_NPROC, processes_limit_},
-                {RLIMIT_FSIZE, file_limit_}};
-  long done = 0;
-  for (const auto& limit : limits) {
-    std::uint64_t pair[2];  // soft and hard
-    if (done == 0) done = raw::call(SYS_prlimit64, pid_, limit.resource, 0, raw::address(pair));
-    if (done != 0 || pair[1] <= limit.most) continue;
-    pair[0] = pair[1] = limit.most;
-    done = raw::call(SYS_prlimit64, pid_, limit.resource, raw::address(pair), 0);
+// Sets both limits, as those do who set them for themselves. A hard limit that is lower stays.
+long SpawnedProcess::limit(long resource, std::uint64_t most) const {
+  std::uint64_t pair[2];  // soft and hard
+  const long done = raw::call(SYS_prlimit64, pid_, resource, 0, raw::address(pair));
+  if (done != 0) return done;
+  const std::uint64_t wanted = smaller(pair[1], most);
+  if (pair[0] == wanted && pair[1] == wanted) return 0;
+  pair[0] = pair[1] = wanted;
+  return raw::call(SYS_prlimit64, pid_, resource, raw::address(pair), 0);
+}
+
+long SpawnedProcess::limit_as_planned(const wire::PlanHeader& plan, const char* base) const {
+  const auto* call =
+      reinterpret_cast<const wire::Call*>(base + plan.calls_offset) + plan.init_calls;
+  for (std::uint32_t left = plan.guest_calls; left > 0; --left, ++call) {
+    if (call->number != SYS_prlimit64) continue;
+    const auto* pair = reinterpret_cast<const std::uint64_t*>(base + call->argument[2]);
+    if (const long done = limit(call->argument[1], pair[1]); done != 0) return done;
   }
+  return 0;
+}
+
+bool SpawnedProcess::release(std::uint64_t now, const wire::PlanHeader& plan, const char* base) {
+  long done = limit_as_planned(plan, base);
+  if (done == 0) done = limit(RLIMIT_DATA, data_limit_);
+  if (done == 0) done = limit(RLIMIT_CPU, cpu_limit_s_);
+  if (done == 0) done = limit(RLIMIT_NPROC, processes_limit_);
+  if (done == 0) done = limit(RLIMIT_FSIZE, file_limit_);
   const char go = 1;
   if (done == 0 && control_ >= 0) done = send_bytes(start_report_, &go, sizeof go, nullptr, 0);
   end_start();

@@ -74,9 +74,9 @@ class SpawnedProcess {
   // Reads what came on start_report() of a fork. Returns true: it waits for release(), under the
   // number pid() from now on.
   bool read_guest_report();
-  // Lets the program run, under the limits of its order. Returns false where that failed; the
-  // process is then killed.
-  bool release(std::uint64_t now);
+  // Lets the program run, under the limits of its order and those that the jail's plan sets for
+  // what is executed. Returns false where that failed; the process is then killed.
+  bool release(std::uint64_t now, const wire::PlanHeader& plan, const char* base);
 
   // Reads what poll() has found at control(): a signal to pass on, or the owner's end, which kills
   // the process. Where `is_paused`, a signal is held until go_on() unless it kills. Returns true:
@@ -95,6 +95,8 @@ class SpawnedProcess {
 
  private:
   void kill() const;
+  long limit_as_planned(const wire::PlanHeader& plan, const char* base) const;
+  long limit(long resource, std::uint64_t most) const;
   void pass_on(const wire::ProcessOrder& order) const;
   void send(const wire::Message& message) const;
   void tell_spawned(std::uint64_t now);

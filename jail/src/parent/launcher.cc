@@ -116,6 +116,7 @@ Result<Jail> Launcher::launch(const JailSpec& spec) const {
     order.image = (*shared)->image.get();
     order.plan = {*shared, &(*shared)->plan};
     order.living = &spec;
+    order.max_limits = spec.max_limits;
   } else {
     auto made = to_image(*plan);
     if (!made) return made.error();

@@ -148,7 +148,7 @@ Result<Jail> order_jail(const JailOrder& order) {
   if (!order.terminal) state->streams = std::move(streams->owner);
   if (order.living != nullptr) {
     state->spawning = {order.living->working_directory, order.living->network, {}};
-    state->max_limits = order.living->max_limits.value_or(order.limits);
+    state->max_limits = order.max_limits.value_or(order.limits);
     if (order.forks) state->spawning->of_template = order.living->argv;
   }
   state->launched_at = now;

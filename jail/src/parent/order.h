@@ -65,14 +65,15 @@ struct JailOrder {
   // That a start() may ask for instead.
   std::uint64_t max_memory_bytes = 0;
   std::chrono::milliseconds max_cpu{0};
-  const CgroupTree* cgroups = nullptr;  // where the jail gets a leaf; null: nowhere
-  int invocation = -1;                  // of wire::Invocation; -1: the template's own
-  std::uint32_t guest_work = 0;         // wire::GuestWork bits, of a forked jail
-  const Network* network = nullptr;     // what it may reach; null: nothing
-  const EgressProxy* proxy = nullptr;   // the way there, for Network::Kind::egress
-  const JailSpec* living = nullptr;     // of a jail that processes are spawned into
-  bool forks = false;                   // that one, by a zygote
-  IdRange::State* ids = nullptr;        // where the jail gets ids of its own; null: nowhere
+  const CgroupTree* cgroups = nullptr;              // where the jail gets a leaf; null: nowhere
+  int invocation = -1;                              // of wire::Invocation; -1: the template's own
+  std::uint32_t guest_work = 0;                     // wire::GuestWork bits, of a forked jail
+  const Network* network = nullptr;                 // what it may reach; null: nothing
+  const EgressProxy* proxy = nullptr;               // the way there, for Network::Kind::egress
+  const JailSpec* living = nullptr;                 // of a jail that processes are spawned into
+  std::optional<Limits> max_limits = std::nullopt;  // of that one; nullopt: `limits`
+  bool forks = false;                               // that one, by a zygote
+  IdRange::State* ids = nullptr;  // where the jail gets ids of its own; null: nowhere
   std::optional<TerminalSize> terminal = std::nullopt;  // in place of the guest's streams
 };
 

@@ -8,25 +8,18 @@
 
 #include <algorithm>
 #include <array>
-#include <atomic>
-#include <deque>
-#include <mutex>
 #include <optional>
-#include <unordered_map>
 
 #include "parent/image_process.h"
 #include "parent/invocation.h"
 #include "parent/jail_state.h"
-#include "parent/launcher_state.h"
 #include "parent/order.h"
-#include "pool/demand.h"
 #include "pool/pool_check.h"
-#include "pool/template_host.h"
+#include "pool/pool_state.h"
 
 namespace jail {
 namespace {
 
-using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
 // A zygote forks one guest after the other; more orders at once only wait for it.
@@ -41,7 +34,6 @@ constexpr milliseconds tick{250};
 constexpr milliseconds pause_after_giving_up{5'000};
 // A jail that is made for the stock so soon after a request found it empty goes to the next one.
 constexpr milliseconds pressed_after_miss{50};
-constexpr milliseconds first_retry{250};
 constexpr milliseconds last_retry{30'000};
 // Imports take seconds; a zygote that needs this long hangs.
 constexpr milliseconds zygote_deadline{60'000};
@@ -50,80 +42,7 @@ constexpr milliseconds zygote_deadline{60'000};
 constexpr milliseconds fork_deadline{5'000};
 constexpr milliseconds start_deadline{35'000};
 
-// What an event of the pool's epoll instance is about.
-enum Source : std::uint64_t { source_timer, source_control, source_zygote, source_first_jail };
-
 }  // namespace
-
-struct Pool::State {
-  State(std::shared_ptr<const Launcher::State> the_launcher, TemplateSpec the_spec,
-        const PoolOptions& the_options)
-      : launcher(std::move(the_launcher)),
-        spec(std::move(the_spec)),
-        options(the_options),
-        demand(options.least, options.usual, options.most) {}
-
-  // A zygote with what was made by it.
-  struct Host {
-    TemplateHost processes;
-    Clock::time_point started_at;
-    std::uint64_t forks = 0;
-  };
-  struct Making {
-    Jail jail;
-    Clock::time_point since;
-  };
-  using Lock = std::unique_lock<std::mutex>;
-  enum class Waited : std::uint8_t { for_it, for_none };  // whether a request does
-
-  bool is_forked() const { return spec.warmth == Warmth::forked; }
-
-  Result<void> begin();
-  void watch(int fd, std::uint64_t source) const;
-  void unwatch(int fd) const;
-  void wake_after(milliseconds delay);
-  void on_timer();
-  void on_jail(std::uint64_t source);
-  void start_host();
-  void on_host_control();
-  void drop_host(std::shared_ptr<Host>& which);
-  void fail(const Error& error);
-  void retire_surplus();
-  void look_at_hosts();
-  void give_up_overdue();
-  std::size_t wanted() const;
-  void refill(Lock& lock);
-  Result<Jail> make(Lock& lock, Waited waited, int invocation = -1, Life life = Life::one_program);
-  std::uint32_t guest_work(Waited waited) const;
-  Result<int> order_socket() const;
-  std::optional<Jail> take_ready();
-  std::optional<Jail> take_made_ahead();
-  void note_lease(Jail& jail, bool missed);
-
-  std::shared_ptr<const Launcher::State> launcher;
-  const TemplateSpec spec;
-  const PoolOptions options;
-  TemplatePlans plans;
-  Fd epoll;
-  Fd timer;
-
-  std::mutex mutex;
-  Demand demand;
-  std::shared_ptr<Host> host;  // what forks; null before the first one is ready
-  std::shared_ptr<Host> next;  // starting
-  std::unordered_map<std::uint64_t, Making> making;
-  std::deque<std::pair<std::uint64_t, Jail>> ready;
-  std::uint64_t last_source = source_first_jail;
-  bool wake_is_near = false;
-  Clock::time_point last_tick = Clock::now();
-  Clock::time_point last_miss{};       // when a request found nothing ready
-  Clock::time_point stock_again_at{};  // none is made ahead before
-  Clock::time_point retry_at{};
-  milliseconds retry_after = first_retry;
-  PoolState counts;
-  std::shared_ptr<std::atomic<std::uint32_t>> leased =
-      std::make_shared<std::atomic<std::uint32_t>>(0);
-};
 
 Result<void> Pool::State::begin() {
   auto made = TemplatePlans::make(spec, launcher->host);
@@ -222,7 +141,10 @@ void Pool::State::on_host_control() {
     drop_host(next);
   } else if (next->processes.is_ready()) {
     unwatch(next->processes.control_fd());
-    if (host != nullptr) drop_host(host);
+    if (host != nullptr) {
+      unwatch(host->processes.zygote_fd());
+      keep_for_living_jails(std::move(host));
+    }
     host = std::move(next);
     next.reset();
     watch(host->processes.zygote_fd(), source_zygote);
@@ -242,6 +164,7 @@ void Pool::State::drop_host(std::shared_ptr<Host>& which) {
 
 void Pool::State::look_at_hosts() {
   const auto now = Clock::now();
+  drop_replaced_hosts();
   if (next != nullptr && now - next->started_at > zygote_deadline) {
     fail({ErrorKind::timed_out, "start a zygote: it is not ready in time", ETIMEDOUT, {}});
     drop_host(next);
@@ -292,9 +215,7 @@ std::uint32_t Pool::State::guest_work(Waited waited) const {
 }
 
 // Called with the lock held; making the pipes and the request is done without it.
-Result<Jail> Pool::State::make(Lock& lock, Waited waited, int invocation, Life life) {
-  const bool lives = life == Life::until_ended;
-  if (lives && plans.living_refused) return *plans.living_refused;
+Result<Jail> Pool::State::make(Lock& lock, Waited waited, int invocation, const Living* living) {
   const auto socket = order_socket();
   if (!socket) return socket.error();
   const std::shared_ptr<Host> used = host;
@@ -302,13 +223,21 @@ Result<Jail> Pool::State::make(Lock& lock, Waited waited, int invocation, Life l
   lock.unlock();
   JailOrder order;
   order.socket = *socket;
-  order.image = lives ? plans.living_image.get() : plans.jail_image.get();
-  order.plan = lives ? plans.living : plans.jail;
-  order.living = lives ? &spec.jail : nullptr;
-  order.forks = lives;
+  order.image = plans.jail_image.get();
+  order.plan = plans.jail;
   order.limits = spec.jail.limits;
   order.max_memory_bytes = spec.max_memory_bytes;
   order.max_cpu = spec.max_cpu;
+  if (living != nullptr) {
+    order.image = living->plan->image.get();
+    order.plan = {living->plan, &living->plan->plan};
+    order.living = &spec.jail;
+    order.forks = true;
+    order.limits = living->limits;
+    order.max_limits = living->max_limits;
+    order.max_memory_bytes = living->max_memory_bytes;
+    order.max_cpu = living->max_cpu;
+  }
   order.cgroups = launcher->cgroups ? &*launcher->cgroups : nullptr;
   order.invocation = invocation;
   order.guest_work = guest_work(waited);
@@ -367,7 +296,7 @@ std::optional<Jail> Pool::State::take_made_ahead() {
 }
 
 // Counted as leased until its owner gives it up.
-void Pool::State::note_lease(Jail& jail, bool missed) {
+void Pool::State::note_lease(Jail& jail, bool missed, std::shared_ptr<void> also_kept) {
   demand.leased();
   ++counts.leases;
   if (missed) {
@@ -376,8 +305,9 @@ void Pool::State::note_lease(Jail& jail, bool missed) {
     last_miss = Clock::now();
   }
   ++*leased;
-  Jail::State::keep(jail,
-                    std::shared_ptr<void>(nullptr, [counter = leased](void*) { --*counter; }));
+  Jail::State::keep(
+      jail, std::shared_ptr<void>(
+                nullptr, [counter = leased, kept = std::move(also_kept)](void*) { --*counter; }));
 }
 
 Pool::Pool(std::shared_ptr<State> state) noexcept : state_(std::move(state)) {}
@@ -403,13 +333,13 @@ void Pool::advance() {
   const int count = ::epoll_wait(state.epoll.get(), events.data(), events.size(), 0);
   for (int i = 0; i < count; ++i) {
     switch (const std::uint64_t source = events[i].data.u64) {
-      case source_timer:
+      case State::source_timer:
         state.on_timer();
         break;
-      case source_control:
+      case State::source_control:
         state.on_host_control();
         break;
-      case source_zygote:
+      case State::source_zygote:
         if (state.host != nullptr) state.drop_host(state.host);
         break;
       default:
@@ -464,20 +394,8 @@ bool Pool::give_up_one() {
   if (!given_up) given_up = state.take_made_ahead();
   if (!given_up) return false;
   state.demand.content_with(state.ready.size() + state.making.size());
-  state.stock_again_at = Clock::now() + pause_after_giving_up;
+  state.stock_again_at = State::Clock::now() + pause_after_giving_up;
   return true;
-}
-
-Result<Jail> Pool::launch_living() {
-  State& state = *state_;
-  if (!state.is_forked()) {
-    return Error{
-        ErrorKind::unsupported, "make a living jail of a template without a zygote", 0, {}};
-  }
-  State::Lock lock(state.mutex);
-  auto jail = state.make(lock, State::Waited::for_it, -1, Life::until_ended);
-  if (jail) state.note_lease(*jail, true);
-  return jail;
 }
 
 PoolState Pool::state() const {

@@ -91,11 +91,12 @@ Result<TemplatePlans> TemplatePlans::make(const TemplateSpec& asked, const HostF
   if (living) {
     auto image = to_image(*living);
     if (!image) return image.error();
-    plans.living = std::make_shared<const Plan>(std::move(*living));
-    plans.living_image = std::move(*image);
+    plans.living =
+        std::make_shared<const SharedPlan>(SharedPlan{std::move(*living), std::move(*image)});
   } else {
     plans.living_refused = living.error();
   }
+  plans.living_spec = spec.jail;
   auto host = compile_host(spec.jail, facts);
   if (!host) return host.error();
   auto host_image = to_image(*host);

@@ -9,6 +9,7 @@
 #include "jail/launcher.h"
 #include "jail/pool.h"
 #include "parent/order.h"
+#include "parent/shared_plans.h"
 #include "plan/plan.h"
 
 namespace jail {
@@ -17,10 +18,10 @@ namespace jail {
 struct TemplatePlans {
   std::shared_ptr<const Plan> jail;  // of each jail
   Fd jail_image;
-  std::shared_ptr<const Plan> living;  // of each living one
-  Fd living_image;
-  std::optional<Error> living_refused;  // why there can be none
-  std::shared_ptr<const Plan> host;     // null unless Warmth::forked, like what follows
+  std::shared_ptr<const SharedPlan> living;  // of each living one with the template's limits
+  std::optional<Error> living_refused;       // why there can be none
+  JailSpec living_spec;                      // for plans of living ones with limits of their own
+  std::shared_ptr<const Plan> host;          // null unless Warmth::forked, like what follows
   Fd host_image;
   Fd preloaded;
   Fd setup;

@@ -128,6 +128,19 @@ for mapping in (posix.environ, os.environ._data):
   std::uint32_t variables_ = 0;
 };
 
+// In company init sets the limits of resources, before the program runs: those of the jail may be
+// larger than the template's, which are in this plan.
+child::Failure apply_plan(const wire::Call* calls, std::uint32_t count, char* base, long* slots,
+                          bool in_company) {
+  if (!in_company) return child::apply(calls, count, base, slots);
+  for (std::uint32_t i = 0; i < count; ++i) {
+    if (calls[i].number == SYS_prlimit64) continue;
+    const child::Failure failure = child::apply(calls + i, 1, base, slots);
+    if (failure.index >= 0) return {static_cast<std::int32_t>(i), failure.error};
+  }
+  return {};
+}
+
 // Null: there is nothing to run.
 void run_code(PythonApi& python, PyObject* code) {
   if (code == nullptr || evaluate(python, code)) return;
@@ -178,11 +191,11 @@ void become_guest(PythonApi& python, Program& program, const GuestSetup& setup,
   if ((order.work & wire::guest_ends_early) != 0) child::let_own_end_be_heard();
   char* base = reinterpret_cast<char*>(setup.plan);
   const auto* calls = reinterpret_cast<const wire::Call*>(base + setup.plan->calls_offset);
+  const bool in_company = (order.work & wire::guest_in_company) != 0;
   const child::Failure failure =
-      child::apply(calls + setup.plan->init_calls, setup.plan->guest_calls, base, slots);
+      apply_plan(calls + setup.plan->init_calls, setup.plan->guest_calls, base, slots, in_company);
   if (failure.index >= 0) fail(wire::guest_channel_fd, failure.index, failure.error);
 
-  const bool in_company = (order.work & wire::guest_in_company) != 0;
   renew(python, setup, in_company);
   if (invocation.given() && !invocation.tell(python)) {
     python.PyErr_Print();

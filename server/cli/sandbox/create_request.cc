@@ -75,6 +75,7 @@ std::string request_of(const CreateOptions& options,
   if (!options.auto_resume) writer.key("auto_resume").boolean(false);
   if (!options.allow.empty()) write_network(writer, options.allow, secrets);
   if (!options.volumes.empty()) runtime::write_volume_mounts(writer, options.volumes);
+  if (options.is_warm) writer.key("warm").boolean(true);
   writer.end_object();
   return std::move(writer).take();
 }

@@ -29,6 +29,9 @@ struct RawSandboxArguments {
   std::string state;
   std::string on_timeout;
   std::string disk_kind;
+  std::string code;
+  std::string language;
+  bool warm = false;
   std::uint32_t memory = 0;
   std::uint32_t processes = 0;
   std::uint32_t disk = 0;

@@ -32,12 +32,16 @@ using Stream = ProcessEvents::Stream;
 constexpr int exit_not_found = 127;  // as shells say it
 constexpr std::size_t max_json_output = 1u << 20;
 
-// What `exec` and `shell` say alike; the object stays open.
-void write_process(json::Writer& writer, const std::vector<std::string>& command,
-                   const NamedTexts& env, const std::string& working_directory) {
-  writer.begin_object().key("command").begin_array();
-  for (const std::string& word : command) writer.string(word);
+void write_words(json::Writer& writer, std::string_view name,
+                 const std::vector<std::string>& words) {
+  writer.key(name).begin_array();
+  for (const std::string& word : words) writer.string(word);
   writer.end_array();
+}
+
+// What `exec` and `shell` say alike.
+void write_place(json::Writer& writer, const NamedTexts& env,
+                 const std::string& working_directory) {
   if (!env.empty()) {
     writer.key("env");
     write_texts(writer, env);
@@ -152,7 +156,13 @@ int print_whole(ServerClient& client, const json::Value& process, const KeptOutp
 
 std::string request_of(const ExecOptions& options, Input input, Encoding encoding) {
   json::Writer writer;
-  write_process(writer, options.command, options.env, options.working_directory);
+  writer.begin_object();
+  if (options.code) writer.key("code").string(*options.code);
+  if (!options.language.empty()) writer.key("language").string(options.language);
+  if (!options.code || !options.command.empty()) {
+    write_words(writer, options.code ? "args" : "command", options.command);
+  }
+  write_place(writer, options.env, options.working_directory);
   if (options.timeout_seconds) writer.key("timeout_seconds").number(*options.timeout_seconds);
   if (options.background) writer.key("background").boolean(true);
   if (input == Input::stays_open) writer.key("keep_stdin_open").boolean(true);
@@ -210,7 +220,9 @@ int shell(ServerClient& client, const ShellOptions& options, const std::string& 
   if (!terminal_name.empty()) env.emplace_back("TERM", terminal_name);
   env.insert(env.end(), options.env.begin(), options.env.end());
   json::Writer writer;
-  write_process(writer, options.command, env, *directory);
+  writer.begin_object();
+  write_words(writer, "command", options.command);
+  write_place(writer, env, *directory);
   writer.key("pty");
   write_size(writer, terminal_size(STDIN_FILENO));
   writer.key("output_encoding").string("base64").end_object();

@@ -130,6 +130,7 @@ void define_create(CLI::App& command, RawSandboxArguments& raw) {
   add_secret(command, raw);
   add_many(command, "--volume", raw.volumes, "NAME:PATH[:ro]",
            "Let it have a volume at PATH, alone unless all only read (ro); may repeat");
+  command.add_flag("--warm", raw.warm, "Let exec -c begin with all modules of its template");
   add_json(command, raw);
 }
 
@@ -153,6 +154,7 @@ Parsed parsed_create(const CLI::App& command, const RawSandboxArguments& raw) {
   options.allow = raw.allow;
   if (auto wrong = parse_secrets(raw, options.secrets)) return *wrong;
   if (auto wrong = parse_volumes(raw.volumes, options.volumes)) return *wrong;
+  options.is_warm = raw.warm;
   options.format = format_of(raw);
   return options;
 }
@@ -188,6 +190,13 @@ Parsed parsed_get(const CLI::App& /*command*/, const RawSandboxArguments& raw) {
 
 void define_exec(CLI::App& command, RawSandboxArguments& raw) {
   add_id(command, raw);
+  command.add_option("-c", raw.code, "A program in place of a command")->type_name("CODE");
+  const runtime::Field& language = *runtime::find_field(runtime::process_fields(), "language");
+  command
+      .add_option("--language", raw.language,
+                  "Of CODE: " + std::string(language.expected) + " [its template's]")
+      ->type_name("LANGUAGE")
+      ->check(one_of(language));
   add_env_and_directory(command, raw);
   command.add_option("--timeout", raw.timeout, "Seconds until it is ended [the sandbox's end]")
       ->type_name("SECONDS")
@@ -198,7 +207,7 @@ void define_exec(CLI::App& command, RawSandboxArguments& raw) {
                    "Leave standard input alone; the command has none");
   command.add_flag("--json", raw.json, "Print how it ended, and its output, as JSON");
   command.footer(
-      "The command follows after --. Standard input, output and error\n"
+      "The command, or the arguments of CODE, follow after --. Standard input, output and error\n"
       "are passed through. The exit status is the command's; 124: timeout, 137: out of memory,\n"
       "128+n: signal n, 127: not found, 125: our own failure, 2: usage.");
 }
@@ -209,6 +218,10 @@ Parsed parsed_exec(const CLI::App& command, const RawSandboxArguments& raw) {
   if (auto wrong = read_texts("--env", raw.env, options.env)) return *wrong;
   options.working_directory = raw.working_directory;
   if (command.count("--timeout") > 0) options.timeout_seconds = raw.timeout;
+  if (command.count("-c") > 0) options.code = raw.code;
+  if (!options.code && !raw.language.empty()) return mistake(command, "--language: expected -c");
+  if (!runtime::json::is_utf8(raw.code)) return usage(std::string("-c") + not_utf8);
+  options.language = raw.language;
   options.background = raw.background;
   options.reads_input = !raw.no_stdin;
   options.format = format_of(raw);
@@ -470,7 +483,7 @@ std::optional<Command> SandboxCommands::parsed(std::vector<std::string> command)
     if (auto* const wrong = std::get_if<Finished>(&parsed)) return std::move(*wrong);
     Options& options = std::get<Options>(parsed);
     if (auto* const exec = std::get_if<ExecOptions>(&options)) {
-      if (command.empty()) return mistake(*app, "expected -- COMMAND");
+      if (command.empty() && !exec->code) return mistake(*app, "expected -- COMMAND, or -c CODE");
       exec->command = std::move(command);
     } else if (auto* const shell = std::get_if<ShellOptions>(&options)) {
       shell->command = command.empty() ? std::vector<std::string>{"bash"} : std::move(command);

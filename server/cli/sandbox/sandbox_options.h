@@ -44,6 +44,7 @@ struct CreateOptions {
   std::vector<std::string> allow;
   std::vector<SecretOption> secrets;
   std::vector<runtime::VolumeMount> volumes;
+  bool is_warm = false;
   Format format = Format::text;
 };
 
@@ -60,7 +61,9 @@ struct GetOptions {
 
 struct ExecOptions {
   std::string id;
-  std::vector<std::string> command;  // not empty
+  std::vector<std::string> command;  // not empty; the arguments of `code` where that is there
+  std::optional<std::string> code;
+  std::string language;  // of code; empty: that of the sandbox's template
   NamedTexts env;
   std::string working_directory;
   std::optional<double> timeout_seconds;

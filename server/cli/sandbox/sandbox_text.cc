@@ -23,6 +23,11 @@ constexpr std::size_t max_characters = 1000;
 
 bool has_ended(const json::Value& object) { return json::text_member(&object, "state") == "ended"; }
 
+bool is_true(const json::Value& object, std::string_view name) {
+  const json::Value* const value = json::member(object, name);
+  return value != nullptr && value->as_bool() != nullptr && *value->as_bool();
+}
+
 // "running", or why it is not any more.
 std::string state_of(const json::Value& object) {
   if (!has_ended(object)) return shown(object, "state");
@@ -298,6 +303,7 @@ std::string sandbox_text(const json::Value& sandbox) {
   add("limits", limits_text(sandbox));
   add("network", network_text(sandbox));
   if (const std::string volumes = volumes_of(sandbox); !volumes.empty()) add("volumes", volumes);
+  if (is_true(sandbox, "warm")) add("warm", "yes");
   add("processes", shown(sandbox, "processes"));
   return text;
 }

@@ -94,7 +94,13 @@ export interface NetworkSecret {
 export type SandboxNetwork = "none" | { allow: string[]; secrets?: NetworkSecret[] };
 export type Files = Record<string, string | Uint8Array>;
 export type Encoding = "utf-8" | "base64";
-export type Command = string | string[];
+/** A program in place of a command; its language is by default that of the sandbox's template. */
+export interface Code {
+  code: string;
+  language?: "python" | "bash" | "javascript" | "typescript";
+  args?: string[];
+}
+export type Command = string | string[] | Code;
 /** What is sent as it is, or in pieces as they come. */
 export type Content = string | Uint8Array | ArrayBuffer | Blob | ReadableStream<Uint8Array> | AsyncIterable<Uint8Array>;
 
@@ -144,6 +150,8 @@ export interface SandboxOptions extends CallOptions {
   limits?: SandboxLimitOptions;
   /** What /workspace is; "directory": on the host's disk, where it may be larger than memory. */
   diskKind?: "memory" | "directory";
+  /** Code of its template, python or data, begins with all modules of that imported. */
+  warm?: boolean;
   /** Its lifetime; null: as long as the operator allows. */
   timeoutSeconds?: number | null;
   idleSeconds?: number | null;

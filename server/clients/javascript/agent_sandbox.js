@@ -300,6 +300,9 @@ export class Sandbox {
   }
 }
 
+// A command, or code, which is an object.
+const bodyOf = (command) => (typeof command === "string" || Array.isArray(command) ? { command } : { ...command });
+
 class Processes {
   #session; #path;
   constructor(session, sandboxPath) {
@@ -311,7 +314,7 @@ class Processes {
     const kept = { stdout: "", stderr: "" };
     const truncated = { stdout: false, stderr: false };
     // Pieces of base64 are no base64 when they are put together.
-    if (options.outputEncoding === "base64") return this.#session.json("POST", this.#path, withBody(options, { command }));
+    if (options.outputEncoding === "base64") return this.#session.json("POST", this.#path, withBody(options, bodyOf(command)));
     for await (const { type, data } of this.runStream(command, options)) {
       if (type === "exit") {
         return { ...data, ...kept, stdoutTruncated: truncated.stdout, stderrTruncated: truncated.stderr };
@@ -323,10 +326,10 @@ class Processes {
     }
   }
   runStream(command, options = {}) {
-    return new EventStream(this.#session, ["POST", this.#path, withBody(options, { command })], "exit");
+    return new EventStream(this.#session, ["POST", this.#path, withBody(options, bodyOf(command))], "exit");
   }
   async start(command, options = {}) {
-    return this.#process(await this.#session.json("POST", this.#path, withBody(options, { command, background: true })));
+    return this.#process(await this.#session.json("POST", this.#path, withBody(options, { ...bodyOf(command), background: true })));
   }
   async list(options = {}) {
     return (await this.#session.json("GET", this.#path, callOf(options))).processes;

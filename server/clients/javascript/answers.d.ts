@@ -252,6 +252,7 @@ export interface SandboxDetails {
   onTimeout: string;
   autoResume: boolean;
   diskKind: "memory" | "directory";
+  warm: boolean;
   limits: SandboxLimits;
   enforcedBy: Limits;
   network: "none" | { allow: string[]; secrets?: SecretName[] };
@@ -334,6 +335,8 @@ export interface ProcessDetails {
   outcome: Outcome | null;
   background: boolean;
   pty: boolean;
+  /** Its interpreter had begun before it was asked for. */
+  warm: boolean;
   startedAt: string;
   endedAt: string | null;
   outputFrom: number;

@@ -223,6 +223,7 @@ complete -c agent-sandbox -n $seen -l cpu -x -d 'Processors that it may use'
 
 set -l seen '__fish_seen_subcommand_from sandbox; and __fish_seen_subcommand_from create'
 complete -c agent-sandbox -n $seen -l disk-kind -xa 'memory directory' -d 'What /workspace is'
+complete -c agent-sandbox -n $seen -l warm -d 'Let exec -c begin with all modules of its template'
 
 set -l seen '__fish_seen_subcommand_from sandbox; and __fish_seen_subcommand_from create exec change'
 complete -c agent-sandbox -n $seen -l timeout -x -d 'Seconds until its end'
@@ -248,6 +249,8 @@ set -l seen '__fish_seen_subcommand_from sandbox; and __fish_seen_subcommand_fro
 complete -c agent-sandbox -n $seen -l state -xa 'running paused ended' -d 'Only those'
 
 set -l seen '__fish_seen_subcommand_from sandbox; and __fish_seen_subcommand_from exec'
+complete -c agent-sandbox -n $seen -s c -x -d 'A program in place of a command'
+complete -c agent-sandbox -n $seen -l language -xa 'python bash javascript typescript' -d 'Of the program'
 complete -c agent-sandbox -n $seen -l background -d 'Leave it running'
 complete -c agent-sandbox -n $seen -s n -l no-stdin -d 'Leave standard input alone'
 

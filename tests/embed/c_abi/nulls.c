@@ -162,6 +162,7 @@ static void check_pool(void) {
   jail_spec *spec = python_spec("");
   jail_fork_optimizations optimizations = {.size = sizeof optimizations};
   jail_pool_state state = {.size = sizeof state};
+  jail_limits limits = {.size = sizeof limits};
   jail_template *templ = NULL;
   jail_pool *pool = NULL;
   jail_jail *jail = NULL;
@@ -183,6 +184,7 @@ static void check_pool(void) {
   REFUSES("pool is NULL", jail_pool_lease(NULL, &jail, &error));
   REFUSES("pool is NULL", jail_pool_launch(NULL, NULL, NULL, &jail, &error));
   REFUSES("pool is NULL", jail_pool_launch_living(NULL, &jail, &error));
+  REFUSES("pool is NULL", jail_pool_launch_living_within(NULL, &limits, NULL, &jail, &error));
   REFUSES("pool is NULL", jail_pool_give_up_one(NULL, &given_up, &error));
   REFUSES("pool is NULL", jail_pool_read_state(NULL, &state, &error));
   CHECK(jail_pool_event_fd(NULL) == -1);

@@ -154,6 +154,9 @@ class FakePoolHandle final : public PoolHandle {
     pool_->invocations.push_back(invocation);
     return lease();
   }
+  jail::Result<LaunchedLiving> launch_living(const jail::Limits&, const jail::Limits&) override {
+    return jail::Error{jail::ErrorKind::unsupported, "launch a living jail", 0, {}};
+  }
   bool give_up_one() override {
     if (pool_->ready.empty()) return false;
     pool_->ready.pop_front();

@@ -8,6 +8,7 @@ namespace {
 
 using testing::Contains;
 using testing::ElementsAre;
+using testing::HasSubstr;
 using testing::Not;
 
 TEST(Language, PythonIsTheRootsOwn) {
@@ -46,6 +47,23 @@ TEST(Language, TypeScriptIsOneProgramOfTwoSteps) {
   EXPECT_EQ(arguments.at(3), "/usr/bin/node");
   EXPECT_THAT(std::vector(arguments.end() - 3, arguments.end()),
               ElementsAre("/tmp/main.mjs", "-a", "b"));
+}
+
+TEST(Language, AFileMayBeAnywhere) {
+  EXPECT_THAT(arguments_for(Language::python, "/tmp/a.py", 64, {"x"}),
+              ElementsAre("/usr/bin/python3", "/tmp/a.py", "x"));
+  EXPECT_THAT(arguments_for(Language::javascript, "/a.js", 64, {}),
+              ElementsAre("/usr/bin/node", "--max-old-space-size=64", "/a.js"));
+  const auto typescript = arguments_for(Language::typescript, "/workspace/b/.c-1.ts", 64, {});
+  EXPECT_EQ(typescript.back(), "/tmp/.c-1.mjs");
+  EXPECT_EQ(module_of_typescript("/workspace/b/.c-1.ts"), "/tmp/.c-1.mjs");
+  const std::string& script = typescript.at(2);
+  for (const char* part :
+       {"esbuild /workspace/b/.c-1.ts ", "--outfile=/tmp/.c-1.mjs ", "file:///workspace/b/.c-1.ts",
+        "__dirname: \"/workspace/b\"", "(\"/workspace/b/.c-1.ts\")"}) {
+    EXPECT_THAT(script, HasSubstr(part));
+  }
+  EXPECT_THAT(script, Not(HasSubstr("main.")));
 }
 
 TEST(Language, AProgramMayHaveAFileNameOfItsOwn) {

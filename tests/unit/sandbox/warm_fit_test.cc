@@ -103,6 +103,15 @@ TEST(WarmFit, PreparedJailsFitWhatTheyWereMadeFor) {
   EXPECT_EQ(warm_fit(bash, request, 5s), WarmFit::cold);
 }
 
+TEST(WarmFit, VariablesComeLateUnlessSomethingHasReadThem) {
+  const std::vector<std::string> at_start = {"LANG=C.UTF-8", "PATH=/usr/bin"};
+  EXPECT_TRUE(may_have_variables(at_start, true, at_start));
+  EXPECT_TRUE(may_have_variables(at_start, false, {"MINE=1", "LANG=C.UTF-8"}));
+  EXPECT_FALSE(may_have_variables(at_start, true, {"MINE=1"}));
+  EXPECT_FALSE(may_have_variables(at_start, false, {"LANG=C"}));
+  EXPECT_FALSE(may_have_variables(at_start, false, {"PYTHONHASHSEED=0"}));
+}
+
 TEST(WarmFit, NodeIsToldTheNameOfItsFileAndItsHeapBeforehand) {
   const auto javascript = spec_for(Language::javascript, jail::Warmth::prepared);
   EXPECT_EQ(warm_fit(javascript, program(Language::javascript, "console.log(1)"), 5s),

@@ -44,8 +44,9 @@ TEST(SandboxArguments, CreateTakesEveryOption) {
        "512",     "--processes",     "16",        "--disk",       "32",          "--timeout",
        "60",      "--idle",          "30",        "--on-timeout", "pause",       "--no-auto-resume",
        "--allow", "example.org:443", "--workdir", "/tmp",         "--disk-kind", "directory",
-       "--json"});
+       "--warm",  "--json"});
   EXPECT_EQ(options.name, "box");
+  EXPECT_TRUE(options.is_warm);
   EXPECT_EQ(options.template_name, "python");
   EXPECT_THAT(options.env, ElementsAre(Pair("A", "b=c"), Pair("B", "")));
   EXPECT_THAT(options.metadata, ElementsAre(Pair("owner", "me")));
@@ -136,6 +137,16 @@ TEST(SandboxArguments, WhatFollowsTheDashesIsTheCommands) {
   EXPECT_EQ(options.timeout_seconds, 0.5);
   EXPECT_TRUE(options.background);
   EXPECT_EQ(options.format, Format::json);
+}
+
+TEST(SandboxArguments, CodeTakesThePlaceOfACommand) {
+  const auto options = parsed_as<ExecOptions>(
+      {"exec", "box", "-c", "print(1)", "--language", "bash", "--", "one", "-c"});
+  EXPECT_EQ(options.code, "print(1)");
+  EXPECT_EQ(options.language, "bash");
+  EXPECT_THAT(options.command, ElementsAre("one", "-c"));
+  EXPECT_FALSE(parsed_as<ExecOptions>({"exec", "box", "--", "x"}).code.has_value());
+  EXPECT_TRUE(parsed_as<ExecOptions>({"exec", "box", "-c", "print(1)"}).command.empty());
 }
 
 TEST(SandboxArguments, AShellIsBashUnlessSaid) {
@@ -274,6 +285,8 @@ TEST(SandboxArguments, MistakesAreUsageErrorsThatNameTheWord) {
       {{"renew", "box", "2592001"}, "seconds: "},
       {{"change", "box", "--timeout", "2592001"}, "--timeout"},
       {{"exec", "box", "--timeout", "86401", "--", "x"}, "--timeout"},
+      {{"exec", "box", "--language", "python", "--", "x"}, "--language: expected -c"},
+      {{"exec", "box", "-c", "1", "--language", "cobol"}, "--language: expected "},
       {{"logs", "box", "--tail", "10001"}, "--tail"},
       {{"create", "--allow", "http://x"}, "--allow"},
       {{"create", "box"}, "box"},

@@ -96,6 +96,7 @@ TEST_F(ApiTest, AToolOfMcpIsForTheScopeThatItNames) {
       {Scope::sandboxes, "kill_sandbox", R"({"sandbox": "x"})"},
       {Scope::sandboxes, "deleteSandbox", R"({"name": "x"})"},
       {Scope::sandboxes, "run_command", R"({"sandbox": "x", "command": ["true"]})"},
+      {Scope::sandboxes, "run_code", R"({"sandbox": "x", "code": "1"})"},
       {Scope::sandboxes, "write_file", R"({"sandbox": "x", "path": "/x", "content": ""})"},
       {Scope::sandboxes, "sandboxExecutor",
        R"({"sandbox_name": "x", "tool_name": "run_command", "arguments": {"command": ["true"]}})"},

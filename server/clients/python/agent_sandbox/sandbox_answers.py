@@ -50,6 +50,7 @@ class SandboxDetails(Answer):
     processes: int
     access_token: Optional[str] = None  # opens its ports; not in lists
     disk_kind: str = "memory"  # or "directory"
+    warm: bool = False
     volumes: List[SandboxVolume] = field(default_factory=list)
 
 
@@ -138,6 +139,7 @@ class ProcessDetails(Answer):
     outcome: Optional[Outcome]
     background: bool
     pty: bool
+    warm: bool  # its interpreter had begun before it was asked for
     started_at: datetime.datetime
     ended_at: Optional[datetime.datetime]
     output_from: int

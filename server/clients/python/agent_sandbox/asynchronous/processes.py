@@ -17,13 +17,15 @@ _LONGEST_COMMAND_SECONDS = 86400.0
 
 
 class AsyncProcesses:
-    """A command is a list of words, or a text for bash -c."""
+    """A command is a list of words, or a text for bash -c. In its place stands `code` in a language (that of the
+    sandbox's template), with `args`."""
 
     def __init__(self, session: AsyncSession, sandbox_path: str) -> None:
         self._session, self._sandbox_path = session, sandbox_path
         self._path = f"{sandbox_path}/processes"
 
-    async def run(self, command: Command, *, env: Optional[Mapping[str, str]] = None, working_directory: Optional[str] = None,
+    async def run(self, command: Optional[Command] = None, *, code: Optional[str] = None, language: Optional[str] = None, args: Optional[List[str]] = None,
+                  env: Optional[Mapping[str, str]] = None, working_directory: Optional[str] = None,
                   stdin: Optional[str] = None, pty: Optional[Mapping[str, int]] = None, timeout_seconds: Optional[float] = None,
                   output_encoding: Optional[str] = None, answer_seconds: Optional[float] = None) -> ProcessResult:
         """Runs a command to its end. One that failed is a result too: see its `exit_code` and `outcome`."""
@@ -31,13 +33,15 @@ class AsyncProcesses:
         longest = self._session.answer_seconds + (timeout_seconds or _LONGEST_COMMAND_SECONDS) if answer_seconds is None else answer_seconds
         return ProcessResult.of(await self._session.json(Request("POST", self._path, body=fields, answer_seconds=longest)))
 
-    def run_stream(self, command: Command, *, env: Optional[Mapping[str, str]] = None, working_directory: Optional[str] = None,
+    def run_stream(self, command: Optional[Command] = None, *, code: Optional[str] = None, language: Optional[str] = None, args: Optional[List[str]] = None,
+                   env: Optional[Mapping[str, str]] = None, working_directory: Optional[str] = None,
                    stdin: Optional[str] = None, keep_stdin_open: Optional[bool] = None, pty: Optional[Mapping[str, int]] = None,
                    timeout_seconds: Optional[float] = None, output_encoding: Optional[str] = None) -> AsyncEventStream:
         """The same as events while it runs: started, stdout, stderr, exit. Closing the stream ends the process."""
         return AsyncEventStream(self._session, Request("POST", self._path, body=request_fields(locals())), PROCESS)
 
-    async def start(self, command: Command, *, env: Optional[Mapping[str, str]] = None, working_directory: Optional[str] = None,
+    async def start(self, command: Optional[Command] = None, *, code: Optional[str] = None, language: Optional[str] = None, args: Optional[List[str]] = None,
+                    env: Optional[Mapping[str, str]] = None, working_directory: Optional[str] = None,
                     stdin: Optional[str] = None, keep_stdin_open: Optional[bool] = None, pty: Optional[Mapping[str, int]] = None,
                     timeout_seconds: Optional[float] = None) -> AsyncProcess:
         """Starts a command in the background, where it goes on by itself."""

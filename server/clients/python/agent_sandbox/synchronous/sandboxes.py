@@ -27,9 +27,10 @@ class Sandboxes:
                      timeout_seconds: Union[float, None, Unset] = UNSET,
                      idle_seconds: Union[float, None, Unset] = UNSET, on_timeout: Optional[str] = None,
                      auto_resume: Optional[bool] = None, network: Optional[Network] = None,
-                     volumes: Optional[List[Mapping[str, Any]]] = None) -> Sandbox:
+                     volumes: Optional[List[Mapping[str, Any]]] = None, warm: Optional[bool] = None) -> Sandbox:
         """Makes a sandbox that lives for `timeout_seconds` (None: as long as the operator allows). A `with` block
-        deletes it at its end. `volumes` are `{"volume": name, "path": "/data"}`, and perhaps `"read_only": True`."""
+        deletes it at its end. `volumes` are `{"volume": name, "path": "/data"}`, and perhaps `"read_only": True`.
+        In a `warm` one code of its template, python or data, begins with all modules of that imported."""
         fields = request_fields(locals(), _NULLABLE)
         return Sandbox(self._session, SandboxDetails.of(self._session.json(Request("POST", "/v1/sandboxes", body=fields))))
 
