@@ -34,6 +34,7 @@ struct Raw {
   std::string server;
   bool json = false;
   bool explain = false;
+  bool stats = false;
   bool interactive = false;
   bool tty = false;
   bool no_stdin = false;
@@ -105,6 +106,10 @@ void define_exec(Commands& commands) {
   auto* explain =
       exec.add_flag("--explain", raw.explain, "Print the steps that make the jail; run nothing")
           ->excludes(json);
+  exec.add_flag("--stats", raw.stats,
+                "Say on standard error what the program used, when it has ended")
+      ->excludes(json)
+      ->excludes(explain);
   auto* tty =
       exec.add_flag("-t,--tty", raw.tty,
                     "Give the program a terminal, which is shown at this one; without a program, "
@@ -236,6 +241,7 @@ Command exec_options(const Commands& commands, std::vector<std::string> args) {
   if (auto mistake = check_server(exec, raw.server)) return *mistake;
   options.server = raw.server;
   read_host_arguments(exec, raw.host_arguments, options.host);
+  options.shows_usage = raw.stats;
   if (raw.json) options.mode = ExecOptions::Mode::json;
   if (raw.explain) options.mode = ExecOptions::Mode::explain;
   return options;

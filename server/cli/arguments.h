@@ -63,7 +63,8 @@ struct ExecOptions {
   std::string server;              // the URL of the one that runs it; empty: it runs here
   // Whether the program has a terminal of its own. Without code and file an interpreter runs then.
   bool has_terminal = false;
-  bool reads_input = true;  // standard input, which is passed on
+  bool reads_input = true;   // standard input, which is passed on
+  bool shows_usage = false;  // on standard error, when the program has ended
   std::optional<std::uint32_t> max_processes;
   std::optional<std::uint32_t> disk_limit_mb;
   HostOptions host;

@@ -267,6 +267,12 @@ struct LimitPlaces {
   std::string memory;
 };
 
+// What is said of a program that has ended.
+struct Reporting {
+  LimitPlaces places;
+  bool shows_usage = false;
+};
+
 // The result, whose cause says where the limit comes from that was met.
 runtime::RunResult with_place(runtime::RunResult result, const LimitPlaces& places) {
   const auto met = result.outcome.met;
@@ -309,7 +315,7 @@ jail::Error in_typed_option(jail::Error error, const std::string& jail_file,
 
 int run(runtime::Runner& runner, asio::thread_pool& pool, const Program& program,
         runtime::RunRequest request, const ArtifactDirectories& directories,
-        const LimitPlaces& places, const std::string& jail_file, ExecOptions::Mode mode) {
+        const Reporting& reporting, const std::string& jail_file, ExecOptions::Mode mode) {
   const runtime::Execution execution = runtime::make_execution();
   request.network.label = execution.id;
   runtime::RunOptions options;
@@ -356,7 +362,8 @@ int run(runtime::Runner& runner, asio::thread_pool& pool, const Program& program
     return fail(exit_own_failure, error.message());
   }
   if (result->status == runtime::Status::error) tell_refused(passthrough->error_tail(), request);
-  return report_run(with_place(*result, places), json, directories);
+  if (reporting.shows_usage) tell_usage(*result);
+  return report_run(with_place(*result, reporting.places), json, directories);
 }
 
 }  // namespace
@@ -406,6 +413,7 @@ int exec(ExecOptions options, runtime::Environment environment) {
   if (!templates) return fail(exit_usage, templates.error().message());
   const runtime::RequestRules rules = rules_for(*started, std::move(*templates));
   const ExecOptions::Mode mode = options.mode;
+  const bool shows_usage = options.shows_usage;
   const std::string jail_path = options.jail_file;
   const bool has_own_timeout = options.program.timeout.has_value() || options.has_terminal;
   const bool has_own_memory = options.program.memory_limit_mb.has_value();
@@ -438,10 +446,12 @@ int exec(ExecOptions options, runtime::Environment environment) {
     }
     return print(*plan);
   }
-  const LimitPlaces places = {
-      .time = has_own_timeout ? std::string() : started->config.sandbox_timeout_place,
-      .memory = has_own_memory ? std::string() : started->config.sandbox_memory_place};
-  return run(**runner, pool, *program, std::move(request), *directories, places, jail_path, mode);
+  const Reporting reporting = {
+      .places = {.time = has_own_timeout ? std::string() : started->config.sandbox_timeout_place,
+                 .memory = has_own_memory ? std::string() : started->config.sandbox_memory_place},
+      .shows_usage = shows_usage};
+  return run(**runner, pool, *program, std::move(request), *directories, reporting, jail_path,
+             mode);
 }
 
 }  // namespace server

@@ -215,6 +215,7 @@ int exec_on_server(const ExecOptions& options, ProgramForServer program,
     keep_results(result, json, directories);
     return exit_signal_base + signal;
   }
+  if (options.shows_usage) tell_usage(result);
   return report_run(result, json, directories);
 }
 

@@ -1,5 +1,8 @@
 #include "server/cli/exec_report.h"
 
+#include <fmt/format.h>
+
+#include <chrono>
 #include <cstdint>
 #include <string>
 
@@ -39,6 +42,10 @@ void tell_network(const runtime::NetworkUse& use) {
   }
 }
 
+std::string seconds_text(std::chrono::microseconds time) {
+  return fmt::format("{:.3f} s", std::chrono::duration<double>(time).count());
+}
+
 int print_json(const std::string& json) { return print(json_for_standard_output(json) + "\n"); }
 
 int report(const runtime::RunResult& result, const std::string& json) {
@@ -59,6 +66,14 @@ int report_run(const runtime::RunResult& result, const std::string& json,
   if (keep_artifacts(result.artifacts, directories) || exit_code != 0) return exit_code;
   return fail(exit_own_failure,
               "the program ended with exit status 0, but an artifact was not written");
+}
+
+void tell_usage(const runtime::RunResult& result) {
+  const jail::Usage& usage = result.usage;
+  const double megabytes = static_cast<double>(usage.memory_peak_bytes) / (1 << 20);
+  fail(0, "ran " + seconds_text(result.timings.ran) + ", processor time " +
+              seconds_text(usage.cpu_user + usage.cpu_system) + ", memory " +
+              fmt::format("{:.1f}", megabytes) + " MB at most" + (result.warm ? ", warm" : ""));
 }
 
 void tell_refused(std::string_view error_tail, const runtime::RunRequest& request) {

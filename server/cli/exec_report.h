@@ -16,6 +16,10 @@ namespace server {
 int report_run(const runtime::RunResult& result, const std::string& json,
                const ArtifactDirectories& directories);
 
+// Says on standard error how long a program ran and what it used: 'ran 0.031 s, processor time
+// 0.025 s, memory 9.6 MB at most, warm'.
+void tell_usage(const runtime::RunResult& result);
+
 // Says which limit a program has met that went on without what it was refused, where the end of its
 // standard error says that it was refused something. Nothing else tells it.
 void tell_refused(std::string_view error_tail, const runtime::RunRequest& request);

@@ -51,6 +51,13 @@ class Same(OnServer):
             status, _, error = run("--memory", "64", "-c", "x = bytearray(1 << 30)\nfor i in range(0, 1 << 30, 4096): x[i] = 1")
             self.assertIn(status, (1, 137), error)
 
+    def test_what_a_program_used_is_told_where_asked(self):
+        busy = "import time\nwhile time.process_time() < 0.2: pass\nx = b'1' * 40_000_000"
+        for run in (self.here, self.there):
+            status, out, error = run("--stats", "-c", busy)
+            self.assertEqual((0, ""), (status, out), error)
+            self.assertRegex(error, r"\Aagent-sandbox: ran \d+\.\d{3} s, processor time 0\.[2-9]\d\d s, memory (4\d|5\d|6\d)\.\d MB at most(, warm)?\n\Z")
+
     def test_input_arguments_and_variables(self):
         self.check_same("-e", "A=b c", "-e", "MINE", "-c", "import os, sys; print(sys.argv[1:], sys.stdin.read(), os.environ['A'], os.environ['MINE'])",
                         "--", "-x", "ü", input="grün\n".encode(), MINE="mine")

@@ -90,6 +90,7 @@ complete -c agent-sandbox -n $seen -l template -xa 'bash data javascript python 
 complete -c agent-sandbox -n $seen -l jail -rF -d 'What the jail has beside the usual'
 complete -c agent-sandbox -n $seen -l json -d 'Print the result as POST /execute returns it'
 complete -c agent-sandbox -n $seen -l explain -d 'Print the steps that make the jail'
+complete -c agent-sandbox -n $seen -l stats -d 'Say what the program used'
 
 set -l seen '__fish_seen_subcommand_from serve mcp'
 complete -c agent-sandbox -n $seen -l config -rF -d 'Configuration file'

@@ -125,6 +125,7 @@ TEST(Arguments, WhatLooksLikeAnOptionCanBeCodeAndTheDashIsAFile) {
   EXPECT_EQ(exec_of({"exec", "--env", "A=b", "-"}).file, "-");
   EXPECT_EQ(exec_of({"exec", "--explain", "-"}).mode, ExecOptions::Mode::explain);
   EXPECT_EQ(exec_of({"exec", "--jail", "a.json", "-"}).jail_file, "a.json");
+  EXPECT_TRUE(exec_of({"exec", "--stats", "-"}).shows_usage);
 }
 
 TEST(Arguments, MistakesAreUsageErrorsThatNameTheWord) {
@@ -204,6 +205,7 @@ TEST(Arguments, MistakesAreUsageErrorsThatNameTheWord) {
       {{"exec", "-c", "x", "--artifact", "*.png:-o"}, "a directory, which ./-o would name\n"},
       {{"exec", "-c", "x", "--artifact", "/etc/*:."}, "leave the / out"},
       {{"exec", "-c", "x", "--json", "--explain"}, "--json and --explain exclude each other"},
+      {{"exec", "-c", "x", "--json", "--stats"}, "exclude each other"},
       {{"serve", "extra"}, "extra"},
       {{"mcp", "extra"}, "extra"},
       {{"doctor", "extra"}, "extra"},
