@@ -45,9 +45,10 @@ class SandboxDisk {
     const std::lock_guard lock(mutex_);
     return limits_;
   }
-  // Returns false, and changes nothing, where more is in it as far as that is known.
+  // Returns false, and changes nothing, where more is in it. A lower limit waits for a count.
   bool set_limits(const Limits& limits) {
-    const std::lock_guard lock(mutex_);
+    std::unique_lock lock(mutex_);
+    if (limits.bytes < limits_.bytes) wait_for_count(lock);
     if (use_.bytes + written() > limits.bytes || use_.files > limits.files) return false;
     const auto moved = [](std::uint64_t allowed, std::uint64_t from, std::uint64_t to) {
       return allowed == from ? to : std::max(allowed, to);

@@ -110,10 +110,11 @@ Result<std::shared_ptr<SandboxDisk>> SandboxDisks::make(std::uint64_t bytes) {
 }
 
 Result<void> SandboxDisks::resize(SandboxDisk& disk, std::uint64_t bytes) {
-  const std::lock_guard lock(mutex_);
   SandboxDisk::Limits limits = disk.limits();
+  std::unique_lock<std::mutex> lock;
   if (bytes > limits.bytes) {
     // The bytes that it may take already are promised.
+    lock = std::unique_lock(mutex_);
     if (auto promised = promise_locked(bytes - limits.bytes); !promised) return promised;
   }
   limits.bytes = bytes;

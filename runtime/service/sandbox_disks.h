@@ -50,7 +50,8 @@ class SandboxDisks : public std::enable_shared_from_this<SandboxDisks> {
   jail::Result<std::shared_ptr<SandboxDisk>> adopt(std::shared_ptr<SandboxDirectory> directory,
                                                    std::uint64_t bytes, const DiskUse& use,
                                                    Room room);
-  // Changes how much may be in it. Errors: refused (there is more in it); exhausted, as make().
+  // Changes how much may be in it; a lower limit waits for a count. Errors: refused (there is more
+  // in it); exhausted, as make().
   jail::Result<void> resize(SandboxDisk& disk, std::uint64_t bytes);
   DiskStore& store() const noexcept { return *store_; }
   // As DiskStore::is_kept().

@@ -139,7 +139,13 @@ asio::awaitable<std::optional<Refusal>> Sandboxes::set_limits(Found sandbox, San
   const std::uint64_t disk = std::uint64_t{wanted.disk_mb} << 20;
   const bool resizes = sandbox->disk_ != nullptr && wanted.disk_mb != before.disk_mb;
   if (resizes) {
-    const auto resized = options_.disks->resize(*sandbox->disk_, disk);
+    auto resize = [disks = options_.disks, sandbox, disk] {
+      return disks->resize(*sandbox->disk_, disk);
+    };
+    const auto resized = co_await do_file_work(*sandbox, std::move(resize));
+    if (!resized && resized.error().kind == jail::ErrorKind::closed) {
+      co_return co_await ending_refusal(sandbox);
+    }
     if (!resized && resized.error().kind == jail::ErrorKind::refused) {
       co_return in_use("disk_mb: more is in /workspace", wanted.disk_mb,
                        mebibytes(sandbox->disk_->use().bytes));

@@ -28,11 +28,7 @@ enum Slot : std::uint8_t {
   slot_setup = 11,       // for the zygote only: see ZygoteSetup below
   slot_guest_plan = 12,  // for the zygote only: the plan whose guest list its forks run
   slot_egress = 13,      // where the jail's listening socket goes, where it has one (egress.h)
-  // The contexts of the tmpfs mounts of a living jail, by which its owner changes their sizes. Init
-  // hands them over. Only where its limits can be changed.
-  slot_workspace_context = 14,
-  slot_tmp_context = 15,
-  slot_first_free = 16,
+  slot_first_free = 14,
   slot_none = 0xff,
   // These belong to a process that is spawned into a living jail, and the first one to a guest too.
   // The plan of such a jail and the plan of a template's host are never the same one, so they share
@@ -42,6 +38,10 @@ enum Slot : std::uint8_t {
   slot_arguments = slot_library,
   slot_variables = slot_setup,
   slot_start_directory = slot_guest_plan,
+  // The contexts of the tmpfs mounts of a living jail whose limits can be changed, by which its owner
+  // changes their sizes. Init has handed them over before a process has its arguments there.
+  slot_workspace_context = slot_library,
+  slot_tmp_context = slot_setup,
   // The init of a jail with terminals makes them here. It has let go of its cgroup's directory by
   // then; one of a template, which a zygote forks into, keeps that and has no terminals.
   slot_terminals = slot_cgroup,

@@ -125,8 +125,15 @@ TEST(RequestFields, MembersOfAnObjectArePublishedWithIt) {
   const Object& limits = *of_sandboxes.at("limits").as_object();
   EXPECT_EQ(*limits.at("type").as_string(), "object");
   const Object& members = *limits.at("properties").as_object();
-  EXPECT_EQ(members.size(), 3u);
+  EXPECT_EQ(members.size(), 4u);
   EXPECT_EQ(*members.at("memory_mb").as_object()->at("maximum").as_integer(), 512);
+  EXPECT_TRUE(members.at("processes").as_object()->contains("default"));
+  const Object of_changes = properties_in(schemas(), "ChangeSandbox");
+  const Object& new_limits = *of_changes.at("limits").as_object();
+  for (const auto& [name, field] : *new_limits.at("properties").as_object()) {
+    EXPECT_TRUE(members.contains(name)) << name;
+    EXPECT_FALSE(field.as_object()->contains("default")) << name << " stays where it is left out";
+  }
 }
 
 TEST(RequestFields, AreFoundByName) {

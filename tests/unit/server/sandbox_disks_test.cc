@@ -54,6 +54,28 @@ TEST_F(SandboxDisksTest, NoMoreIsPromisedThanThereIs) {
   EXPECT_TRUE(disks->make(most)) << "one that has ended is owed nothing, though it is still known";
 }
 
+TEST_F(SandboxDisksTest, ALimitIsChangedWithinWhatIsThereAndWhatTheHostHas) {
+  const auto disks = open(0);
+  constexpr std::uint64_t mb = 1u << 20;
+  const auto disk = *disks->make(10 * mb);
+  ASSERT_TRUE(SandboxDisk::reserve(disk)->take(8 * mb));
+  EXPECT_FALSE(SandboxDisk::reserve(disk)->take(11 * mb));
+  ASSERT_TRUE(disks->resize(*disk, 20 * mb));
+  const auto written = SandboxDisk::reserve(disk);
+  EXPECT_TRUE(written->take(18 * mb));
+  EXPECT_EQ(disk->allowed().bytes, 20 * mb);
+  const auto less = disks->resize(*disk, 17 * mb);
+  ASSERT_FALSE(less);
+  EXPECT_EQ(less.error().kind, jail::ErrorKind::refused);
+  EXPECT_EQ(disk->limits().bytes, 20 * mb);
+  ASSERT_TRUE(disks->resize(*disk, 19 * mb));
+  EXPECT_EQ(disk->allowed().bytes, 19 * mb) << "what is more than the lower limit ends it";
+  const auto more = disks->resize(*disk, available() * 2);
+  ASSERT_FALSE(more);
+  EXPECT_EQ(more.error().kind, jail::ErrorKind::exhausted);
+  EXPECT_EQ(disk->limits().bytes, 19 * mb);
+}
+
 TEST_F(SandboxDisksTest, TheReserveIsNoOnes) {
   const auto disks = open(available() / 10 * 6);
   EXPECT_EQ(disks->shortage(), std::nullopt);
