@@ -10,8 +10,6 @@ import time_scale
 
 CLIENT = pathlib.Path(__file__).parent / "mcp_client.cjs"
 NODE_MODULES = pathlib.Path(os.environ.get("AGENT_SANDBOX_BUILD", "/nonexistent")).parent / "npm" / "node_modules"
-
-
 INSPECTOR = NODE_MODULES / "@modelcontextprotocol/inspector-cli/build/index.js"
 
 
