@@ -92,6 +92,11 @@ class Clients(PipeTest):
         self.assertEqual("mine", made["structuredContent"]["name"])
         self.assertEqual(("grüße\n", 3), (ran["structuredContent"]["stdout"], ran["structuredContent"]["exit_code"]))
 
+    def test_the_official_inspector(self):
+        options = {"env": self.environment, "cwd": self.directory}
+        done = mcp_client.inspect(self, "tools/call", live_server.BINARY, "mcp", tool="execute_code", code="print(6*7)", options=options)
+        self.assertEqual((False, "42\n"), (done["isError"], done["structuredContent"]["stdout"]))
+
     def test_all_is_answered_when_the_input_ends(self):
         code = request("code", "tools/call", {"name": "execute_code", "arguments": {"code": "import time; time.sleep(.3); print(1)"}})
         notification = {"jsonrpc": "2.0", "method": "notifications/initialized"}

@@ -63,6 +63,14 @@ class Sessions(McpTest):
         self.assertEqual(("grüße\n", 3), (ran["stdout"], ran["exit_code"]))
         self.assertEqual("deleted", killed["outcome"]["code"])
 
+    def test_the_official_inspector(self):
+        url = f"http://127.0.0.1:{self.server.port}/mcp"
+        self.assertEqual(TOOLS, {tool["name"] for tool in mcp_client.inspect(self, "tools/list", url)["tools"]})
+        done = mcp_client.inspect(self, "tools/call", url, tool="execute_code", code="print(6*7)")
+        self.assertEqual((False, "42\n"), (done["isError"], done["structuredContent"]["stdout"]))
+        done = mcp_client.inspect(self, "tools/call", url, tool="get_sandbox", sandbox="none")
+        self.assertEqual((True, "no_such_sandbox"), (done["isError"], done["structuredContent"]["code"]))
+
     def test_a_refusal_says_why_to_programs_too(self):
         for tool, arguments, expected in (
                 ("execute_code", {}, {"code": "missing_field"}), ("execute_code", {"cod": "x"}, {"code": "unknown_field"}),
