@@ -33,15 +33,25 @@ class SandboxDisk {
   SandboxDisk(std::shared_ptr<SandboxDirectory> directory, Limits limits,
               Content content = Content::none)
       : directory_(std::move(directory)),
-        limits_(limits),
         content_(content),
+        limits_(limits),
         allowed_(content == Content::none ? limits : max_at_first(limits)) {}
 
   const std::string& name() const noexcept { return directory_->name(); }
   const std::string& path() const noexcept { return directory_->path(); }
   jail::Fd open() const { return directory_->open(); }
   SandboxDirectory& directory() const noexcept { return *directory_; }
-  const Limits& limits() const noexcept { return limits_; }
+  Limits limits() const {
+    const std::lock_guard lock(mutex_);
+    return limits_;
+  }
+  // From now on it may take so many bytes. What is in it already may stay, though it is more.
+  void limit(std::uint64_t bytes) {
+    const std::lock_guard lock(mutex_);
+    limits_.bytes = bytes;
+    const std::uint64_t used = use_.bytes + written() + slack.bytes;
+    allowed_.bytes = std::max(bytes, std::min(allowed_.bytes, used));
+  }
   // Beyond this it ends: the limits, or what was there already.
   Limits allowed() const {
     const std::lock_guard lock(mutex_);
@@ -193,10 +203,10 @@ class SandboxDisk {
   }
 
   const std::shared_ptr<SandboxDirectory> directory_;
-  const Limits limits_;
   const Content content_;
-  Limits allowed_;
   mutable std::mutex mutex_;
+  Limits limits_;
+  Limits allowed_;
   DiskUse use_;
   std::optional<Limits> at_first_;  // what the first count that saw all of it has found, and slack
   // Bytes that its owner has written and that the latest count does not have: of files without a

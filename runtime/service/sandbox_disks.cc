@@ -98,6 +98,15 @@ Result<std::shared_ptr<SandboxDisk>> SandboxDisks::adopt(
   return disk;
 }
 
+Result<void> SandboxDisks::enlarge(SandboxDisk& disk, std::uint64_t bytes) {
+  const std::lock_guard lock(mutex_);
+  const std::uint64_t used = disk.use().bytes;
+  const std::uint64_t more = room_of(bytes, used) - room_of(disk.limits().bytes, used);
+  if (auto promised = promise_locked(more); !promised) return promised;
+  disk.limit(bytes);
+  return {};
+}
+
 Result<std::shared_ptr<SandboxDisk>> SandboxDisks::make(std::uint64_t bytes) {
   const std::lock_guard lock(mutex_);
   if (auto promised = promise_locked(bytes); !promised) return promised.error();

@@ -50,6 +50,9 @@ class SandboxDisks : public std::enable_shared_from_this<SandboxDisks> {
   jail::Result<std::shared_ptr<SandboxDisk>> adopt(std::shared_ptr<SandboxDirectory> directory,
                                                    std::uint64_t bytes, const DiskUse& use,
                                                    Room room);
+  // Lets a disk of these take so many bytes, which are not fewer than it may take now. Errors: as
+  // make().
+  jail::Result<void> enlarge(SandboxDisk& disk, std::uint64_t bytes);
   DiskStore& store() const noexcept { return *store_; }
   // As DiskStore::is_kept().
   bool are_kept() const noexcept { return store_->is_kept(); }

@@ -62,7 +62,7 @@ class Strangers(SandboxTest):
                 self.assertEqual(1, len(set(said)), said)
                 self.assertEqual(401, self.client.send(method, path.replace("{id}", things[kind][0])).status)
         self.assertGreaterEqual(asked["sandbox"], 40)
-        self.assertEqual((6, 2, 5, 2), tuple(asked[kind] for kind in ("/jobs/", "/lessons/", "/webhooks/", "/volumes/")))
+        self.assertEqual((6, 2, 5, 3), tuple(asked[kind] for kind in ("/jobs/", "/lessons/", "/webhooks/", "/volumes/")))
         self.assertEqual([], stranger.send("GET", "/v1/volumes").json["volumes"])
         self.assertEqual(([], [], []), (stranger.send("GET", "/v1/sandboxes?state=running").json["sandboxes"],
                                         stranger.send("GET", "/jobs").json["jobs"], stranger.send("GET", "/v1/webhooks").json["webhooks"]))

@@ -25,7 +25,7 @@ VALUES = [("exec --language ", LANGUAGES), ("serve --log-format ", {"text", "jso
           ("run --provider ", {"groq", "openrouter", "anthropic", "google", "openai", "cerebras", "ollama", "replay"}),
           ("sandbox ", {"create", "list", "get", "exec", "shell", "cp", "ls", "rm", "url", "watch", "ps", "logs", "kill", "port", "token", "events", "metrics", "renew",
                       "change", "pause", "resume", "delete"}),
-          ("volume ", {"create", "list", "get", "copy", "delete"}),
+          ("volume ", {"create", "list", "get", "copy", "change", "delete"}),
           ("jobs ", {"list", "show", "cancel"}),
           ("jobs --status ", {"running", "success", "error", "timeout", "failed", "out_of_memory", "killed", "violation", "cancelled", "completed"}),
           ("sandbox list --state ", {"running", "paused", "ended"}),
@@ -134,7 +134,7 @@ class Completions(unittest.TestCase):
                                ("sandbox delete ", living), ("sandbox pause alpha ", living), ("sandbox get alpha ", set()),
                                ("sandbox get al", {"alpha"}), ("jobs show ", {self.known.job}), ("jobs cancel ", {self.known.job}),
                                (f"jobs show {self.known.job} ", set()), ("logs ", living | {self.known.job}),
-                               ("volume get ", {"vault"}), ("volume copy va", {"vault"}), ("volume delete vault ", {"vault"}),
+                               ("volume get ", {"vault"}), ("volume copy va", {"vault"}), ("volume change ", {"vault"}), ("volume delete vault ", {"vault"}),
                                ("exec --template ", SHIPPED | {"own"}), ("sandbox create --template ow", {"own"})):
             with self.subTest(line):
                 self.patience = 20.0 if expected else 2.0

@@ -293,6 +293,8 @@ export interface Volumes {
   /** Makes one, empty or with the files of another one. */
   create(name: string, options?: CallOptions & { sizeMb?: number; copyOf?: string }): Promise<Volume>;
   get(volumeId: string, options?: CallOptions): Promise<Volume>;
+  /** Changes what is given, all of it or nothing. One that a sandbox has keeps its name. */
+  change(volumeId: string, options?: CallOptions & { name?: string; sizeMb?: number }): Promise<Volume>;
   /** One page, newest first. */
   list(options?: PageOptions): Promise<VolumePage>;
   /** All pages. */

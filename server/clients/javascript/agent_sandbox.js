@@ -149,6 +149,9 @@ class Volumes {
   get(volumeId, options = {}) {
     return this.#session.json("GET", this.#path(volumeId), callOf(options));
   }
+  change(volumeId, options = {}) {
+    return this.#session.json("PATCH", this.#path(volumeId), withBody(options));
+  }
   list(options = {}) {
     return this.#session.json("GET", "/v1/volumes", withQuery(options));
   }

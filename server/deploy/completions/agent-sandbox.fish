@@ -142,18 +142,20 @@ complete -c agent-sandbox -n $seen -l tail -x -d 'Begin with the latest lines'
 complete -c agent-sandbox -n '__fish_seen_subcommand_from doctor' -l json -d 'For machines'
 complete -c agent-sandbox -n '__fish_seen_subcommand_from doctor' -l speed -d 'Only measure the speed of the host'
 
-set -l actions create list get copy delete
+set -l actions create list get copy change delete
 set -l seen "__fish_seen_subcommand_from volume; and not __fish_seen_subcommand_from $actions"
 complete -c agent-sandbox -n $seen -a create -d 'Make an empty one'
 complete -c agent-sandbox -n $seen -a list -d 'Show them'
 complete -c agent-sandbox -n $seen -a get -d 'Show one'
 complete -c agent-sandbox -n $seen -a copy -d 'Make one with the files of another'
+complete -c agent-sandbox -n $seen -a change -d 'Give one another name or size'
 complete -c agent-sandbox -n $seen -a delete -d 'Remove some'
 
-set -l seen '__fish_seen_subcommand_from volume; and __fish_seen_subcommand_from create copy'
+set -l seen '__fish_seen_subcommand_from volume; and __fish_seen_subcommand_from create copy change'
 complete -c agent-sandbox -n $seen -l size -x -d 'The most that its files may take, in MB'
-set -l seen '__fish_seen_subcommand_from volume; and __fish_seen_subcommand_from create copy list get'
+set -l seen '__fish_seen_subcommand_from volume; and __fish_seen_subcommand_from create copy change list get'
 complete -c agent-sandbox -n $seen -l json -d 'Print what the server answers'
+complete -c agent-sandbox -n '__fish_seen_subcommand_from volume; and __fish_seen_subcommand_from change' -l name -x -d 'Its new name'
 
 set -l actions create list get exec shell cp ls rm url watch ps logs kill port token events metrics renew change pause resume delete
 set -l seen "__fish_seen_subcommand_from sandbox; and not __fish_seen_subcommand_from $actions"
@@ -252,7 +254,7 @@ for action in get exec shell ls rm url watch ps logs kill port token events metr
 end
 complete -c agent-sandbox -n '__fish_seen_subcommand_from sandbox; and __fish_seen_subcommand_from pause resume delete' -a '(__agent_sandbox_known sandboxes)'
 complete -c agent-sandbox -n '__fish_seen_subcommand_from sandbox; and __fish_seen_subcommand_from cp' -a '(__agent_sandbox_known sandboxes | string replace -r \'$\' :)'
-for action in get copy
+for action in get copy change
     complete -c agent-sandbox -n "__agent_sandbox_names_none_after volume $action" -a '(__agent_sandbox_known volumes)'
 end
 complete -c agent-sandbox -n '__fish_seen_subcommand_from volume; and __fish_seen_subcommand_from delete' -a '(__agent_sandbox_known volumes)'
