@@ -59,6 +59,8 @@ constexpr RefusalKind kinds[] = {
      "There is no such webhook, or it is another key's."},
     {Code::no_such_volume, "no_such_volume", 404,
      "There is no such volume, or it is another key's."},
+    {Code::no_such_template, "no_such_template", 404, "There is no such template.",
+     "GET /v1/templates lists them"},
     {Code::lessons_off, "lessons_off", 404, "The server keeps no lessons."},
     {Code::method_not_allowed, "method_not_allowed", 405,
      "The path has no such method; Allow lists those that it has."},

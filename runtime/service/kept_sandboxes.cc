@@ -58,6 +58,7 @@ SandboxHistory::Known Sandbox::known() const {
   record.disk_mb = request_.disk_mb;
   record.is_on_disk = request_.is_on_disk;
   record.volumes = request_.volumes;
+  record.ports = request_.ports;
   record.network_rules = network_rules();
   record.idle = idle();
   record.created = since_1970(created_);
@@ -107,6 +108,7 @@ std::shared_ptr<Sandbox> Sandbox::of_record(SandboxHistory::Known known) {
   request.disk_mb = record.disk_mb;
   request.is_on_disk = record.is_on_disk;
   request.volumes = std::move(record.volumes);
+  request.ports = std::move(record.ports);
   request.network.network.rules = std::move(record.network_rules);
   request.idle = record.idle;
   request.pauses_at_its_end = record.pauses_at_its_end;

@@ -99,8 +99,9 @@ auto fields(Is<SandboxRecord> auto& of) {
   return std::tie(of.number, of.name, of.template_name, of.working_directory, of.metadata,
                   of.memory_mb, of.processes, of.disk_mb, of.network_rules, of.idle, of.created,
                   of.ends_at, of.enforcement, of.outcome, of.ended, of.pauses_at_its_end,
-                  of.resumes_on_demand, of.is_on_disk, of.volumes, of.disk, of.env, of.access_token, of.url_key,
-                  of.secrets, of.timeout, of.pauses, of.paused_since, of.left);
+                  of.resumes_on_demand, of.is_on_disk, of.volumes, of.disk, of.env, of.access_token,
+                  of.url_key, of.secrets, of.timeout, of.pauses, of.paused_since, of.left,
+                  of.ports);
 }
 
 }  // namespace runtime::record

@@ -59,6 +59,8 @@ struct SandboxRecord {
   std::chrono::milliseconds pauses{};                     // that are over
   std::optional<std::chrono::microseconds> paused_since;  // nullopt: it is not paused
   std::chrono::milliseconds left{};                       // of its lifetime, while it is paused
+  // What follows is kept of each.
+  std::vector<std::uint32_t> ports;
 };
 
 std::string encode_record(const ProgramRecord& record);

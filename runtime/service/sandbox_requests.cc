@@ -1,14 +1,11 @@
 #include "runtime/service/sandbox_requests.h"
 
-#include <signal.h>
-#include <string.h>
-
 #include <algorithm>
 #include <charconv>
 #include <cmath>
 
-#include "runtime/json/base64.h"
 #include "runtime/service/common_fields.h"
+#include "runtime/service/declared_ports.h"
 #include "runtime/service/field_readers.h"
 
 namespace runtime {
@@ -23,8 +20,6 @@ constexpr std::size_t max_name_bytes = 50;
 constexpr std::size_t max_metadata = 32;
 constexpr std::size_t max_metadata_name_bytes = 64;
 constexpr std::size_t max_metadata_value_bytes = 1024;
-constexpr std::size_t max_input_bytes = 1u << 20;
-constexpr std::size_t max_encoded_input_bytes = (max_input_bytes + 2) / 3 * 4;  // bytes of base64
 constexpr std::uint32_t max_processes = 1024;
 constexpr double max_process_seconds = 86400;
 
@@ -245,7 +240,8 @@ constexpr RequestField<SandboxRequest> sandbox_rows[] = {
                      "paused; else that is a 409."},
      read_flag<&SandboxRequest::resumes_on_demand>},
     {sandbox_network_field, read_first_network},
-    {sandbox_volumes_field, read_mounts<&SandboxRequest::volumes>}};
+    {sandbox_volumes_field, read_mounts<&SandboxRequest::volumes>},
+    {declared_ports_field, read_ports<&SandboxRequest::ports>}};
 
 // A field that is left out of a change keeps its value, so it has no default.
 constexpr Field without_default(Field field) {
@@ -369,57 +365,6 @@ constexpr RequestField<ProcessRequest> process_rows[] = {
       .description = "In utf-8, bytes that are none come as U+FFFD; base64 leaves them untouched."},
      read_word<&ProcessRequest::output_encoding, encoding_of>}};
 
-constexpr RequestField<InputRequest> input_rows[] = {
-    {{.name = "data",
-      .type = Type::text,
-      .max = max_encoded_input_bytes,
-      .unit = "bytes",
-      .default_json = R"("")"},
-     read_text<&InputRequest::data>},
-    {{.name = "encoding",
-      .type = Type::text,
-      .expected = "utf-8 or base64",
-      .words = encoding_words,
-      .default_json = R"("utf-8")"},
-     read_word<&InputRequest::encoding, encoding_of>},
-    {{.name = "close",
-      .type = Type::boolean,
-      .default_json = "false",
-      .description = "No more input follows; a terminal is sent its end-of-file character."},
-     read_flag<&InputRequest::close>}};
-
-int signal_named(std::string_view name) {
-  for (int number = 1; number < SIGRTMIN; ++number) {
-    const char* const abbreviation = ::sigabbrev_np(number);
-    if (abbreviation != nullptr && name == std::string("SIG") + abbreviation) return number;
-  }
-  return 0;
-}
-
-Complaint read_signal(const Field& field, const Value& value, const RequestRules& rules,
-                      SignalRequest& request) {
-  if (const std::string* const name = value.as_string()) request.number = signal_named(*name);
-  if (const std::int64_t* const number = value.as_integer()) {
-    request.number = *number >= 1 && *number <= 64 ? static_cast<int>(*number) : 0;
-  }
-  if (request.number == 0) return expectation(field, rules);
-  return std::nullopt;
-}
-
-constexpr RequestField<SignalRequest> signal_rows[] = {
-    {{.name = "signal",
-      .expected = "a name such as SIGTERM, or a number 1 .. 64",
-      .schema = {{"oneOf", R"([{"type":"string","pattern":"^SIG[A-Z0-9]+$"},)"
-                           R"({"type":"integer","minimum":1,"maximum":64}])"},
-                 {"examples", R"(["SIGTERM",15])"}},
-      .is_required = true},
-     read_signal},
-    {{.name = "group",
-      .type = Type::boolean,
-      .default_json = "false",
-      .description = "To all of its process group."},
-     read_flag<&SignalRequest::group>}};
-
 constexpr RequestField<FileRequest> file_rows[] = {
     {{.name = "move_to",
       .type = Type::text,
@@ -442,13 +387,6 @@ std::span<const RequestField<SandboxChange>> sandbox_change_fields() noexcept {
   return change_rows;
 }
 std::span<const RequestField<ProcessRequest>> process_fields() noexcept { return process_rows; }
-std::span<const RequestField<InputRequest>> process_input_fields() noexcept { return input_rows; }
-std::span<const RequestField<SignalRequest>> process_signal_fields() noexcept {
-  return signal_rows;
-}
-std::span<const RequestField<SignalRequest>> job_signal_fields() noexcept {
-  return std::span(signal_rows).first(1);
-}
 std::span<const RequestField<ResizeRequest>> process_resize_fields() noexcept {
   return resize_rows;
 }
@@ -475,17 +413,20 @@ std::optional<Refusal> check_process(const ProcessRequest& request) {
   return check_arguments("command, env", request.argv, request.env);
 }
 
-std::optional<Refusal> check_input(InputRequest& request) {
-  if (request.encoding == OutputEncoding::utf8) return std::nullopt;
-  auto bytes = json::decode_base64(request.data);
-  if (!bytes) return refuse_request("data: expected padded base64 (RFC 4648)");
-  request.data = std::move(*bytes);
-  return std::nullopt;
-}
-
 std::optional<Refusal> check_file_action(const FileRequest& request) {
   if (request.move_to.empty() == request.make_directory) return std::nullopt;
   return refuse_request("body: expected exactly one of move_to and make_directory");
+}
+
+Complaint elsewhere_than_in_sandbox(std::string_view name) {
+  if (name == "args" || name == "cmd" || name == "command") {
+    return "a new sandbox runs no program of its own; start one in it with POST "
+           "/v1/sandboxes/{id}/processes";
+  }
+  if (name == "image") {
+    return "a sandbox is made from a template and not from an image; GET /v1/templates lists them";
+  }
+  return std::nullopt;
 }
 
 bool is_absolute_path(std::string_view text) {

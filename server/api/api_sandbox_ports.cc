@@ -1,8 +1,11 @@
 // The routes of servers that run in sandboxes, and the access to them.
 #include <optional>
+#include <string>
+#include <string_view>
 #include <utility>
 #include <variant>
 
+#include "runtime/service/declared_ports.h"
 #include "server/api/api.h"
 #include "server/api/guard.h"
 #include "server/api/route_groups.h"
@@ -104,6 +107,22 @@ void add_sandbox_port_routes(const RouteParts& parts) {
   parts.table.add({"OPTIONS", "/v1/sandboxes/{id}/ports/{port}/{path...}",
                    Access::key(Scope::sandboxes), Cost::record, ask, QueryNames(), Versions::plain,
                    no_label, Body::pieces, Leads::to_port});
+  // The same for the port that a sandbox is asked at where none is named.
+  parts.table.add({"GET", "/sandbox/{id}", Access::key(Scope::sandboxes), Cost::record, ask,
+                   QueryNames(), Versions::plain, no_label, Body::pieces, Leads::to_port});
+  parts.table.add({"GET", "/sandbox/{id}/{path...}", Access::key(Scope::sandboxes), Cost::record,
+                   ask, QueryNames(), Versions::plain, no_label, Body::pieces, Leads::to_port});
+  parts.table.add({"POST", "/sandbox/{id}/{path...}", Access::key(Scope::sandboxes), Cost::record,
+                   ask, QueryNames(), Versions::plain, no_label, Body::pieces, Leads::to_port});
+  parts.table.add({"PUT", "/sandbox/{id}/{path...}", Access::key(Scope::sandboxes), Cost::record,
+                   ask, QueryNames(), Versions::plain, no_label, Body::pieces, Leads::to_port});
+  parts.table.add({"PATCH", "/sandbox/{id}/{path...}", Access::key(Scope::sandboxes), Cost::record,
+                   ask, QueryNames(), Versions::plain, no_label, Body::pieces, Leads::to_port});
+  parts.table.add({"DELETE", "/sandbox/{id}/{path...}", Access::key(Scope::sandboxes), Cost::record,
+                   ask, QueryNames(), Versions::plain, no_label, Body::pieces, Leads::to_port});
+  parts.table.add({"OPTIONS", "/sandbox/{id}/{path...}", Access::key(Scope::sandboxes),
+                   Cost::record, ask, QueryNames(), Versions::plain, no_label, Body::pieces,
+                   Leads::to_port});
 }
 
 void Api::match(const RequestHead& head, Matched& matched) const {
@@ -118,6 +137,7 @@ void Api::match(const RequestHead& head, Matched& matched) const {
     target.emplace();
     target->id = parameter_in(matched.path.parameters, "id");
     target->port = parameter_in(matched.path.parameters, "port");
+    if (target->port.empty()) target->place = "/sandbox/" + target->id;
     if (route->pattern.ends_with("...}")) {
       target->path = "/" + parameter_in(matched.path.parameters, "path");
     }
@@ -166,6 +186,9 @@ std::optional<Response> Api::why_port_refused(const RequestHead& head, Matched& 
   const std::size_t counted =
       shows_key ? *matched.principal->key : authentication_.key_of(call.sandbox->owner());
   if (auto refusal = check_rate(counted)) return refusal;
+  if (call.target.port.empty()) {
+    call.target.port = std::to_string(runtime::port_of_choice(call.sandbox->request().ports));
+  }
   const auto port = port_number(call.target.port);
   if (!port) return problem(RefusalCode::bad_request, "port: expected 1 .. 65535");
   call.port = *port;

@@ -36,6 +36,7 @@ struct CreateOptions {
   std::vector<std::string> allow;
   std::vector<SecretOption> secrets;
   std::vector<runtime::VolumeMount> volumes;
+  std::vector<std::uint32_t> ports;
   Format format = Format::text;
 };
 

@@ -152,6 +152,8 @@ export interface SandboxOptions extends CallOptions {
   network?: SandboxNetwork;
   /** Each at a place where nothing else is, such as /data. */
   volumes?: { volume: string; path: string; readOnly?: boolean }[];
+  /** Where servers in it will listen. */
+  ports?: number[];
 }
 
 export interface SandboxChanges extends CallOptions {
@@ -261,6 +263,7 @@ export class Client {
   auditStream(options?: CallOptions & { kind?: string; sandbox?: string; cursor?: string }): EventStream<FollowEvent>;
   /** Those that a request may name. */
   templates(options?: CallOptions): Promise<Template[]>;
+  template(name: string, options?: CallOptions): Promise<Template>;
   health(options?: CallOptions): Promise<Health>;
   stats(options?: CallOptions): Promise<Stats>;
   /** The same for Prometheus. */

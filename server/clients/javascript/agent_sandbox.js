@@ -76,6 +76,9 @@ export class Client {
   async templates(options = {}) {
     return (await this.#session.json("GET", "/v1/templates", callOf(options))).templates;
   }
+  template(name, options = {}) {
+    return this.#session.json("GET", `/v1/templates/${encodeURIComponent(name)}`, callOf(options));
+  }
   health(options = {}) {
     return this.#session.json("GET", "/health", callOf(options));
   }

@@ -13,7 +13,7 @@ function __agent_sandbox_names_none_after
     set -l before ''
     set -l wanted $argv
     for word in $words[2..-1]
-        if contains -- $before --env --workdir --timeout --idle --tail --signal --expires --allow --secret --volume --size --limit --status
+        if contains -- $before --env --workdir --timeout --idle --tail --signal --expires --allow --secret --volume --size --limit --status --name --port
             set before ''
         else if string match -q -- '-*' $word
             set before $word
@@ -215,6 +215,7 @@ complete -c agent-sandbox -n $seen -l secret -x -d 'A header that only the serve
 
 set -l seen '__fish_seen_subcommand_from sandbox; and __fish_seen_subcommand_from create'
 complete -c agent-sandbox -n $seen -l volume -xa '(__agent_sandbox_known volumes | string replace -r \'$\' :)' -d 'Let it have a volume, NAME:PATH'
+complete -c agent-sandbox -n $seen -l port -x -d 'Where a server in it will listen'
 
 set -l seen '__fish_seen_subcommand_from sandbox; and __fish_seen_subcommand_from change'
 complete -c agent-sandbox -n $seen -l no-network -d 'Let it reach nothing'

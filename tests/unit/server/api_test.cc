@@ -136,7 +136,9 @@ TEST_F(ApiTest, EveryRouteRefusesParametersThatItDoesNotKnow) {
     EXPECT_THAT(detail, HasSubstr("\"nonsense\": unknown parameter; " + known)) << route.pattern;
     for (const std::string_view name : route.query) {
       EXPECT_THAT(detail, HasSubstr(name)) << route.pattern;
-      const std::string twice = std::string(name) + "=1&" + std::string(name) + "=1";
+      // One that ends with a point begins with it.
+      const std::string whole = std::string(name) + (name.ends_with('.') ? "x" : "");
+      const std::string twice = whole + "=1&" + whole + "=1";
       EXPECT_THAT(refusal_of(route, ask(twice)), HasSubstr("expected once")) << route.pattern;
       ++knowing;
     }
