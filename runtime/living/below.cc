@@ -72,6 +72,24 @@ Fd open_file(int directory, const char* path) {
   return Fd(::open(by_number.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
 }
 
+Fd open_shut_directory(int directory, const char* name, mode_t rights) {
+  const Fd node(::openat(directory, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  return node.valid() ? open_shut_directory(node, rights) : Fd();
+}
+
+Fd open_shut_directory(const Fd& directory, mode_t rights) {
+  struct stat status {};
+  if (::fstat(directory.get(), &status) != 0) return {};
+  if (status.st_uid != ::geteuid()) {
+    errno = EPERM;
+    return {};
+  }
+  const std::string by_number = "/proc/self/fd/" + std::to_string(directory.get());
+  const mode_t mode = status.st_mode & 07777;
+  if ((mode & rights) != rights && ::chmod(by_number.c_str(), mode | rights) != 0) return {};
+  return Fd(::open(by_number.c_str(), O_RDONLY | O_DIRECTORY | O_NOATIME | O_CLOEXEC));
+}
+
 std::optional<FileEntry> entry_at(int directory, const char* name, std::string path) {
   struct stat status {};
   if (::fstatat(directory, name, &status, AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH) != 0) {

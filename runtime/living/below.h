@@ -3,6 +3,7 @@
 #pragma once
 
 #include <dirent.h>
+#include <sys/types.h>
 
 #include <memory>
 #include <optional>
@@ -32,6 +33,14 @@ const char* next_name(DIR* directory);
 jail::Fd open_directory(int directory, const char* path);
 // The same for a regular file, opened for reading; does not wait for other kinds of files.
 jail::Fd open_file(int directory, const char* path);
+
+// Opens the directory `name` in `directory`, which its owner, this process's user, may have shut
+// himself out of: it gets those of `rights` back that it lacks, such as 0700, and keeps them. The
+// very directory is changed, and nothing that its name leads to by then. The Fd is not valid where
+// there is none; errno then says why: EPERM where it belongs to somebody else.
+jail::Fd open_shut_directory(int directory, const char* name, mode_t rights);
+// The same for a directory that is open already, perhaps without a right to read it (O_PATH).
+jail::Fd open_shut_directory(const jail::Fd& directory, mode_t rights);
 
 // Describes the entry `name`; a link is described itself. Returns std::nullopt where the directory
 // has no such name.

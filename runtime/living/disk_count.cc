@@ -35,29 +35,20 @@ constexpr std::uint64_t text_bytes_of_a_unit = 256;
 
 constexpr std::uint64_t bytes_of_a_block = 512;  // of st_blocks, on every file system
 
-// Whoever shuts a directory could hide files in it: its owner's right to read and enter it is
-// restored. The Fd is not valid where the name leads to no directory any more, and where it leads
-// to one that cannot be read, with EACCES.
+// Whoever shuts a directory could hide files in it.
+constexpr mode_t rights_to_restore = 0700;
+
+// The Fd is not valid where the name leads to no directory any more, and where it leads to one that
+// cannot be read, with EACCES.
 Fd open_below(int above, const char* name) {
   for (int i = 0; i < max_openings; ++i) {
     Fd directory(::openat(above, name, to_read));
     if (directory.valid() || errno != EACCES) return directory;
-    const Fd node(::openat(above, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-    struct stat status {};
-    if (!node.valid() || ::fstat(node.get(), &status) != 0) return {};
-    const std::string by_number = "/proc/self/fd/" + std::to_string(node.get());
-    ::chmod(by_number.c_str(), (status.st_mode & 07777) | 0700);
+    directory = below::open_shut_directory(above, name, rights_to_restore);
+    if (directory.valid()) return directory;
   }
   errno = EACCES;
   return {};
-}
-
-Fd open_again(const Fd& directory) {
-  struct stat status {};
-  if (::fstat(directory.get(), &status) == 0 && (status.st_mode & 0700) != 0700) {
-    ::fchmod(directory.get(), (status.st_mode & 07777) | 0700);
-  }
-  return Fd(::openat(directory.get(), ".", to_read));
 }
 
 std::chrono::nanoseconds own_processor_time() {
@@ -149,7 +140,7 @@ void DiskCount::count(const Fd& init) {
   std::vector<bool> were_readable;
   were_readable.reserve(processes.size());
   for (const std::string& process : processes) were_readable.push_back(add_open_files(process));
-  if (!walk(open_again(directory_), 0)) return;
+  if (!walk(below::open_shut_directory(directory_, rights_to_restore), 0)) return;
   const auto now = Clock::now();
   for (std::size_t i = 0; i < processes.size(); ++i) {
     // The first one is init, which no guest may read and which opens none of these files.

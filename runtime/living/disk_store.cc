@@ -52,23 +52,8 @@ Fd open_directory_in(int directory, const char* name) {
   return Fd(::openat(directory, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
 }
 
-// A guest may have shut itself out of its directory. Opened without a right to read it, the very
-// directory is changed, and nothing that a name leads to. Only what its owner can write to can be
-// moved to another directory.
-Fd open_shut_directory_in(int directory, const char* name) {
-  const Fd node(::openat(directory, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-  struct stat status {};
-  if (!node.valid() || ::fstat(node.get(), &status) != 0) return {};
-  if (status.st_uid != ::geteuid()) {
-    errno = EPERM;
-    return {};
-  }
-  const std::string by_number = "/proc/self/fd/" + std::to_string(node.get());
-  const bool is_shut = (status.st_mode & 0700) != 0700;
-  const mode_t mode = (status.st_mode & 07777) | 0700;
-  if (is_shut && ::chmod(by_number.c_str(), mode) != 0) return {};
-  return Fd(::open(by_number.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-}
+// Only what its owner can write to can be moved to another directory.
+constexpr mode_t rights_to_move = 0700;
 
 bool is_own(const Fd& directory) {
   struct stat status {};
@@ -310,7 +295,7 @@ Result<std::shared_ptr<SandboxDirectory>> DiskStore::take(const std::string& nam
   const bool is_name =
       name.starts_with(prefix_of_disks) && name.find('/') == name.npos && is_kept();
   if (!is_name) return Error{ErrorKind::invalid, "there is no such disk", 0, {}};
-  Fd directory = open_shut_directory_in(own_.get(), name.c_str());
+  Fd directory = below::open_shut_directory(own_.get(), name.c_str(), rights_to_move);
   if (directory.valid()) return known(name, std::move(directory));
   if (errno == ENOENT || errno == ENOTDIR) {
     return Error{ErrorKind::invalid, "there is no such disk", 0, {}};
@@ -327,7 +312,7 @@ void DiskStore::give_up_others(const std::set<std::string, std::less<>>& kept) {
     if (text.starts_with(prefix_of_disks) && !kept.contains(text)) others.emplace_back(name);
   }
   for (const std::string& name : others) {
-    (void)open_shut_directory_in(own_.get(), name.c_str());
+    (void)below::open_shut_directory(own_.get(), name.c_str(), rights_to_move);
     take_back(name);
   }
 }
@@ -360,7 +345,7 @@ Result<std::shared_ptr<SandboxDirectory>> DiskStore::open_volume(const std::stri
   if (!is_plain_name(name)) return not_a_name(name);
   const auto volumes = this->volumes();
   if (!volumes) return volumes.error();
-  Fd directory = open_shut_directory_in(volumes->get(), name.c_str());
+  Fd directory = below::open_shut_directory(volumes->get(), name.c_str(), rights_to_move);
   if (!directory.valid()) return failed("open the directory of volume " + name);
   std::string path = path_ + "/" + volumes_name + "/" + name;
   std::shared_ptr<SandboxDirectory> opened(
@@ -374,7 +359,7 @@ Result<bool> DiskStore::remove_volume(const std::string& name) {
   const auto volumes = this->volumes();
   if (!volumes) return volumes.error();
   // Only what its owner can write to can be moved to another directory.
-  const Fd directory = open_shut_directory_in(volumes->get(), name.c_str());
+  const Fd directory = below::open_shut_directory(volumes->get(), name.c_str(), rights_to_move);
   if (!directory.valid() && errno == ENOENT) return false;
   const bool is_moved = directory.valid() && ::renameat(volumes->get(), name.c_str(), trash_.get(),
                                                         random_name("volume-").c_str()) == 0;

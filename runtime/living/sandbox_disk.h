@@ -48,8 +48,10 @@ class SandboxDisk {
   // Returns false, and changes nothing, where more is in it. A lower limit waits for a count.
   bool set_limits(const Limits& limits) {
     std::unique_lock lock(mutex_);
-    if (limits.bytes < limits_.bytes) wait_for_count(lock);
-    if (use_.bytes + written() > limits.bytes || use_.files > limits.files) return false;
+    if (limits.bytes < limits_.bytes) {
+      wait_for_count(lock);
+      if (use_.bytes + written() > limits.bytes) return false;
+    }
     const auto moved = [](std::uint64_t allowed, std::uint64_t from, std::uint64_t to) {
       return allowed == from ? to : std::max(allowed, to);
     };
@@ -57,6 +59,13 @@ class SandboxDisk {
                 .files = moved(allowed_.files, limits_.files, limits.files)};
     limits_ = limits;
     return true;
+  }
+  // From now on it may take so many bytes. What is in it already may stay, though it is more.
+  void limit(std::uint64_t bytes) {
+    const std::lock_guard lock(mutex_);
+    limits_.bytes = bytes;
+    const std::uint64_t used = use_.bytes + written() + slack.bytes;
+    allowed_.bytes = std::max(bytes, std::min(allowed_.bytes, used));
   }
   // Beyond this it ends: the limits, or what was there already.
   Limits allowed() const {

@@ -26,6 +26,8 @@ using jail::Result;
 // A cancellation is noticed after so many bytes.
 constexpr std::int64_t bytes_at_a_time = 16 << 20;
 
+constexpr mode_t rights_to_list = 0500;
+
 std::string by_number(const Fd& fd) { return "/proc/self/fd/" + std::to_string(fd.get()); }
 
 void copy_mode_and_time(const struct stat& status, int to) {
@@ -33,14 +35,6 @@ void copy_mode_and_time(const struct stat& status, int to) {
   const timespec times[] = {status.st_mtim, status.st_mtim};
   // A time that the file system cannot store is left as it is.
   (void)::futimens(to, times);
-}
-
-// The owner may have shut himself out of it.
-Fd open_to_list(const Fd& node, const struct stat& status) {
-  if ((status.st_mode & 0500) != 0500) {
-    ::chmod(by_number(node).c_str(), (status.st_mode & 07777) | 0700);
-  }
-  return Fd(::open(by_number(node).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
 }
 
 Fd open_to_read(const Fd& node, const struct stat& status) {
@@ -94,7 +88,7 @@ Result<void> TreeCopy::copy_entry(int from, const std::string& name, int to, int
   if (::mkdirat(to, name.c_str(), 0700) != 0) return failed("make a directory");
   const Fd made(::openat(to, name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   if (!made.valid()) return failed("open a directory");
-  Fd listed = open_to_list(node, status);
+  Fd listed = below::open_shut_directory(node, rights_to_list);
   if (!listed.valid()) return failed("read a directory");
   if (auto done = copy_directory(std::move(listed), made, depth + 1); !done) return done;
   copy_mode_and_time(status, made.get());

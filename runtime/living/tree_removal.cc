@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
-#include <sys/stat.h>
+#include <sys/types.h>
 #include <unistd.h>
 
 #include <string>
@@ -17,18 +17,8 @@ namespace {
 
 using jail::Fd;
 
-// The owner of a directory may have shut himself out. Opened without a right to read it, the very
-// directory is changed, whatever its name leads to by now. The Fd is not valid where it is none.
-Fd open_to_empty(int above, const char* name) {
-  const Fd node(::openat(above, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-  if (!node.valid()) return {};
-  const std::string by_number = "/proc/self/fd/" + std::to_string(node.get());
-  struct stat status {};
-  if (::fstat(node.get(), &status) == 0 && (status.st_mode & 0700) != 0700) {
-    ::chmod(by_number.c_str(), 0700);
-  }
-  return Fd(::open(by_number.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-}
+// Whoever moves a directory to another one must be able to write to both and to itself.
+constexpr mode_t rights_to_empty = 0700;
 
 }  // namespace
 
@@ -56,7 +46,7 @@ TreeRemoval::State TreeRemoval::step(std::size_t names) {
 
 // Returns false where this step may look at no more names.
 bool TreeRemoval::empty_out(const char* name) {
-  Fd fd = open_to_empty(directory_.get(), name);
+  Fd fd = below::open_shut_directory(directory_.get(), name, rights_to_empty);
   if (!fd.valid()) return true;
   const auto listed = below::directory_of(std::move(fd));
   if (listed == nullptr) return true;
@@ -73,9 +63,8 @@ bool TreeRemoval::empty_out(const char* name) {
   return true;
 }
 
-// Whoever moves a directory to another one must be able to write to both and to itself.
 bool TreeRemoval::move_up(int directory, const char* name) {
-  if (!open_to_empty(directory, name).valid()) return false;
+  if (!below::open_shut_directory(directory, name, rights_to_empty).valid()) return false;
   for (;; ++next_name_) {
     const std::string moved = "moved-" + std::to_string(next_name_);
     if (::renameat2(directory, name, directory_.get(), moved.c_str(), RENAME_NOREPLACE) == 0) {

@@ -37,6 +37,7 @@ enum class RefusalCode : std::uint8_t {
   no_such_lesson,
   no_such_webhook,
   no_such_volume,
+  no_such_template,
   lessons_off,
   method_not_allowed,
   request_timeout,

@@ -65,6 +65,7 @@ SandboxHistory::Known Sandbox::known() const {
   record.is_on_disk = request_.is_on_disk;
   record.is_warm = request_.is_warm;
   record.volumes = request_.volumes;
+  record.ports = request_.ports;
   record.network_rules = network_rules();
   record.idle = idle();
   record.created = since_1970(created_);
@@ -124,6 +125,7 @@ std::shared_ptr<Sandbox> Sandbox::of_record(SandboxHistory::Known known) {
   request.is_on_disk = record.is_on_disk;
   request.is_warm = record.is_warm;
   request.volumes = std::move(record.volumes);
+  request.ports = std::move(record.ports);
   request.network.network.rules = std::move(record.network_rules);
   request.idle = record.idle;
   request.pauses_at_its_end = record.pauses_at_its_end;

@@ -86,7 +86,8 @@ constexpr RequestField<Sandboxes::Query> sandbox_list_rows[] = {
     {{.name = "metadata",
       .type = Type::text,
       .expected = "name:value",
-      .description = "Those alone whose metadata has it: `key:value`."},
+      .description = "Those alone whose metadata has it: `key:value`. `metadata.KEY=value` says "
+                     "the same, and may be given for several keys."},
      read_metadata_pair},
     {limit_field(200, "50"), read_integer<&Sandboxes::Query::limit>},
     {cursor_field(page_before, of_another_page), read_sandbox_cursor}};

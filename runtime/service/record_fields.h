@@ -101,7 +101,7 @@ auto fields(Is<SandboxRecord> auto& of) {
                   of.ends_at, of.enforcement, of.outcome, of.ended, of.pauses_at_its_end,
                   of.resumes_on_demand, of.is_on_disk, of.volumes, of.disk, of.env, of.access_token,
                   of.url_key, of.secrets, of.timeout, of.pauses, of.paused_since, of.left,
-                  of.cpu_percent, of.is_warm);
+                  of.cpu_percent, of.is_warm, of.ports);
 }
 
 }  // namespace runtime::record

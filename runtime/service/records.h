@@ -62,6 +62,7 @@ struct SandboxRecord {
   // What follows is kept of every one, as what is above the comment.
   std::uint32_t cpu_percent = 0;  // 0: as the operator had it for each jail
   bool is_warm = false;           // the zygote of its template forked programs into it
+  std::vector<std::uint32_t> ports;
 };
 
 std::string encode_record(const ProgramRecord& record);

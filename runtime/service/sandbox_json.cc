@@ -6,6 +6,7 @@
 #include <cstdio>
 
 #include "runtime/json/utc_text.h"
+#include "runtime/service/declared_ports.h"
 #include "runtime/service/result_json.h"
 #include "runtime/service/volume_json.h"
 
@@ -128,6 +129,7 @@ void write_sandbox(Writer& writer, const Sandboxes& sandboxes, const Sandbox& sa
   write_limits_of(writer, sandbox, sandboxes.options().cores);
   write_network(writer, sandbox.network_rules(), sandbox.secret_names());
   write_volume_mounts(writer, request.volumes);
+  write_declared_ports(writer, sandbox.id(), sandboxes.options().ports_domain, request.ports);
   writer.key("processes").integer(end ? 0 : sandbox.living()->running()).end_object();
 }
 

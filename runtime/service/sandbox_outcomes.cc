@@ -148,9 +148,9 @@ Outcome Sandboxes::outcome_of_volume(const VolumeMounts::One& volume) {
     outcome.cause = "the host's disk was about to be full, and " + name + " is on it";
   } else if (use.bytes > volume.disk->limits().bytes) {
     outcome.cause = "the files in " + name + " took " + json::number_text(megabytes(use.bytes)) +
-                    " MB, more than the " + std::to_string(volume.size_mb) +
-                    " MB that they may take; the volume and its files are kept, and a copy of it "
-                    "can be larger (copy_of)";
+                    " MB, more than the " + std::to_string(volume.disk->limits().bytes >> 20) +
+                    " MB that they may take; the volume and its files are kept, and a larger "
+                    "size_mb makes room for more";
   } else if (use.files > volume.disk->limits().files) {
     outcome.cause = name + " had more than the " + std::to_string(volume.disk->limits().files) +
                     " files that it may have";
@@ -253,7 +253,7 @@ Refusal Sandboxes::refusal_of_file(const jail::Error& error, const Sandbox& sand
   Refusal refusal = refusal_of_file(error);
   if (refusal.code != RefusalCode::disk_full) return refusal;
   if (const auto* const volume = sandbox.volume_of(error)) {
-    refusal.limit = volume->size_mb;
+    refusal.limit = static_cast<double>(volume->disk->limits().bytes >> 20);
     refusal.used = megabytes(volume->disk->use().bytes);
     refusal.detail = error.doing + ": " + full_text("volume " + volume->mount.volume, refusal);
     return refusal;

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "runtime/service/common_fields.h"
+#include "runtime/service/declared_ports.h"
 #include "runtime/service/field_readers.h"
 #include "runtime/service/sandbox_limit_fields.h"
 
@@ -224,7 +225,8 @@ constexpr RequestField<SandboxRequest> sandbox_rows[] = {
           "imported, python where no template is named. Programs of it (code) then begin as forks "
           "of that interpreter. Its processes have no terminals and neither signal nor see each "
           "other, and its files are in memory. It takes Linux 6.12."},
-     read_flag<&SandboxRequest::is_warm>}};
+     read_flag<&SandboxRequest::is_warm>},
+    {declared_ports_field, read_ports<&SandboxRequest::ports>}};
 
 constexpr RequestField<SandboxChange> change_rows[] = {
     {without_default(lifetime_field), read_lifetime<&SandboxChange::timeout>},
@@ -301,6 +303,17 @@ std::optional<Refusal> check_sandbox(const SandboxRequest& request) {
 std::optional<Refusal> check_file_action(const FileRequest& request) {
   if (request.move_to.empty() == request.make_directory) return std::nullopt;
   return refuse_request("body: expected exactly one of move_to and make_directory");
+}
+
+Complaint elsewhere_than_in_sandbox(std::string_view name) {
+  if (name == "args" || name == "cmd" || name == "command") {
+    return "a new sandbox runs no program of its own; start one in it with POST "
+           "/v1/sandboxes/{id}/processes";
+  }
+  if (name == "image") {
+    return "a sandbox is made from a template and not from an image; GET /v1/templates lists them";
+  }
+  return std::nullopt;
 }
 
 bool is_absolute_path(std::string_view text) {

@@ -23,6 +23,7 @@ namespace runtime {
 inline constexpr std::size_t max_path_bytes = 4096;
 inline constexpr std::uint32_t max_list_depth = 16;  // levels of directories
 inline constexpr std::uint32_t max_terminal_side = 1000;
+inline constexpr std::size_t max_input_bytes = 1u << 20;  // that a process is given at a time
 
 using Metadata = std::map<std::string, std::string, std::less<>>;
 
@@ -61,7 +62,8 @@ struct SandboxRequest {
   bool resumes_on_demand = true;
   SandboxNetwork network;
   std::vector<VolumeMount> volumes;
-  bool is_warm = false;  // the zygote of its template forks programs into it
+  bool is_warm = false;              // the zygote of its template forks programs into it
+  std::vector<std::uint32_t> ports;  // where servers in it will listen
 };
 
 // Fields that are not set keep their values.
@@ -110,6 +112,8 @@ struct FileRequest {
 };
 
 std::span<const RequestField<SandboxRequest>> sandbox_fields() noexcept;
+// Where what is meant by a field that sandbox_fields() lacks is found; for read_fields().
+Complaint elsewhere_than_in_sandbox(std::string_view name);
 // The fields in the member `limits` of sandbox_fields().
 std::span<const RequestField<SandboxRequest>> sandbox_limit_fields() noexcept;
 std::span<const RequestField<SandboxChange>> sandbox_change_fields() noexcept;

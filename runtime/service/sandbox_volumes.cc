@@ -47,7 +47,7 @@ std::vector<LivingVolume> Sandboxes::living_volumes_of(const Sandbox& sandbox) {
     volumes.push_back({.source = one.directory->path(),
                        .target = one.mount.path,
                        .is_read_only = is_read_only,
-                       .max_bytes = is_read_only ? 0 : std::uint64_t{one.size_mb} << 20});
+                       .max_bytes = is_read_only ? 0 : one.disk->limits().bytes});
   }
   return volumes;
 }

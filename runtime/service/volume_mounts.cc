@@ -48,6 +48,7 @@ std::optional<Refusal> Volumes::why_not_mount_locked(const Volume& volume,
                   ", and whoever writes to it must be alone");
   }
   if (volume.copies > 0) return in_use("is being copied");
+  if (volume.next) return in_use("is being changed");
   const bool is_full =
       row.used_bytes > std::uint64_t{row.size_mb} << 20 || row.files > SandboxDisks::max_files;
   if (!is_full) return std::nullopt;
@@ -65,13 +66,13 @@ Result<VolumeMounts::One> Volumes::open_locked(const Found& volume, const Volume
   one.id = volume->row.id;
   one.mount = mount;
   one.mount.volume = volume->row.name;
-  one.size_mb = volume->row.size_mb;
   one.directory = *directory;
   if (mount.is_read_only) return one;
   DiskUse use;
   use.bytes = volume->row.used_bytes;
   use.files = volume->row.files;
-  auto disk = disks_->adopt(std::move(*directory), std::uint64_t{one.size_mb} << 20, use, room);
+  const std::uint64_t bytes = std::uint64_t{volume->row.size_mb} << 20;
+  auto disk = disks_->adopt(std::move(*directory), bytes, use, room);
   if (!disk) return disk.error();
   one.disk = std::move(*disk);
   return one;
@@ -161,27 +162,34 @@ void Volumes::recount(const Found& volume) {
     volume->is_to_be_counted = false;
     row = volume->row;
   }
-  const auto directory = disks_->store().open_volume(row.id);
-  if (!directory) {
+  const auto use = count(row);
+  if (!use) {
     const std::lock_guard lock(mutex_);
     if (volume->is_leaving) return;
     logger_.error("the directory of a volume cannot be opened",
-                  {{"volume_id", row.id}, {"error", directory.error().message()}});
+                  {{"volume_id", row.id}, {"error", use.error().message()}});
     return;
   }
+  if (use->seen != DiskUse::Seen::all) return;
+  const std::lock_guard lock(mutex_);
+  // Whoever writes to it by now is counted.
+  if (volume->written != nullptr || volume->is_leaving) return;
+  note_use_locked(*volume, *use);
+}
+
+Result<DiskUse> Volumes::count(const VolumeRow& row) const {
+  const auto directory = disks_->store().open_volume(row.id);
+  if (!directory) return directory.error();
   DiskCount count((*directory)->open());
   // What is beyond the bound is counted no further, but it is known to be beyond.
   const jail::Fd nobody;
-  const DiskUse use =
-      count.look(nobody, std::uint64_t{row.size_mb} << 20, SandboxDisks::max_files, budget);
-  const std::lock_guard lock(mutex_);
-  // Whoever writes to it by now is counted.
-  const bool is_late = volume->written != nullptr || volume->is_leaving;
-  if (is_late || use.seen != DiskUse::Seen::all) return;
-  volume->row.used_bytes = use.bytes;
-  volume->row.files = use.files;
-  if (!use.is_countable) volume->row.files = SandboxDisks::max_files + 1;
-  jobs_.writer().add([this, row = volume->row] { return table_.put(row); });
+  return count.look(nobody, std::uint64_t{row.size_mb} << 20, SandboxDisks::max_files, budget);
+}
+
+void Volumes::note_use_locked(Volume& volume, const DiskUse& use) {
+  volume.row.used_bytes = use.bytes;
+  volume.row.files = use.is_countable ? use.files : SandboxDisks::max_files + 1;
+  jobs_.writer().add([this, row = volume.row] { return table_.put(row); });
 }
 
 }  // namespace runtime

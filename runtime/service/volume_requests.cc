@@ -90,16 +90,17 @@ Complaint read_volume_cursor(const Field& field, const json::Value& value,
   return std::nullopt;
 }
 
+constexpr Field volume_name_field = {
+    .name = "name",
+    .type = Type::text,
+    .min = 1,
+    .max = max_volume_name_bytes,
+    .expected = "a to z, 0 to 9 and -, 1 .. 50 of them, not in the form of an id",
+    .description = "Works wherever its id does. No other volume of the caller has it.",
+    .schema = {{"pattern", R"("^[a-z0-9-]+$")"}}};
+
 constexpr RequestField<VolumeRequest> volume_rows[] = {
-    {{.name = "name",
-      .type = Type::text,
-      .min = 1,
-      .max = max_volume_name_bytes,
-      .expected = "a to z, 0 to 9 and -, 1 .. 50 of them, not in the form of an id",
-      .description = "Works wherever its id does. No other volume of the caller has it.",
-      .schema = {{"pattern", R"("^[a-z0-9-]+$")"}},
-      .is_required = true},
-     read_text_that<&VolumeRequest::name, is_volume_name>},
+    {required(volume_name_field), read_text_that<&VolumeRequest::name, is_volume_name>},
     {{.name = "size_mb",
       .type = Type::integer,
       .min = 1,
@@ -115,6 +116,17 @@ constexpr RequestField<VolumeRequest> volume_rows[] = {
                      "write meanwhile. Pipes, sockets and devices are left out."},
      read_text_that<&VolumeRequest::copy_of, is_volume_reference>}};
 
+constexpr RequestField<VolumeChange> volume_change_rows[] = {
+    {volume_name_field, read_text_that<&VolumeChange::name, is_volume_name>},
+    {{.name = "size_mb",
+      .type = Type::integer,
+      .min = 1,
+      .operator_max = max_volume_mb,
+      .description = "The most that its files may take from now on, and no less than they take. "
+                     "It can be raised while a sandbox writes to the volume, and lowered while "
+                     "none does."},
+     read_integer<&VolumeChange::size_mb>}};
+
 constexpr RequestField<VolumeQuery> volume_list_rows[] = {
     {limit_field(200, "50"), read_integer<&VolumeQuery::limit>},
     {cursor_field("The `next_cursor` of the page before.", "the next_cursor of another page"),
@@ -123,6 +135,9 @@ constexpr RequestField<VolumeQuery> volume_list_rows[] = {
 }  // namespace
 
 std::span<const RequestField<VolumeRequest>> volume_fields() noexcept { return volume_rows; }
+std::span<const RequestField<VolumeChange>> volume_change_fields() noexcept {
+  return volume_change_rows;
+}
 std::span<const RequestField<VolumeQuery>> volume_query_fields() noexcept {
   return volume_list_rows;
 }

@@ -22,6 +22,12 @@ struct VolumeRequest {
   std::string copy_of;                   // the id or name of the original; empty: there is none
 };
 
+// Fields that are not set keep their values.
+struct VolumeChange {
+  std::optional<std::string> name;
+  std::optional<std::uint32_t> size_mb;
+};
+
 // A volume that a sandbox is to have.
 struct VolumeMount {
   std::string volume;  // an id or a name; of a sandbox that was made, the name
@@ -37,6 +43,7 @@ struct VolumeQuery {
 };
 
 std::span<const RequestField<VolumeRequest>> volume_fields() noexcept;
+std::span<const RequestField<VolumeChange>> volume_change_fields() noexcept;
 std::span<const RequestField<VolumeQuery>> volume_query_fields() noexcept;
 
 // The size of a volume that is asked for without one.

@@ -35,6 +35,20 @@ std::uint64_t bytes_of(std::uint32_t megabytes) { return std::uint64_t{megabytes
 
 std::string quoted(const VolumeRow& row) { return "volume " + row.name; }
 
+Refusal of_caller(std::string detail, std::uint64_t limit, std::uint64_t used) {
+  return {.code = RefusalCode::caller_limit,
+          .detail = std::move(detail),
+          .limit = static_cast<double>(limit),
+          .used = static_cast<double>(used)};
+}
+
+Refusal as_many_as_allowed() {
+  return {.code = RefusalCode::busy,
+          .detail =
+              "there are as many volumes as the operator allows "
+              "(SANDBOX_MAX_VOLUMES, SANDBOX_MAX_VOLUMES_MB)"};
+}
+
 }  // namespace
 
 Refusal Volumes::off() {
@@ -130,35 +144,38 @@ Refusal Volumes::failed(const Caller& caller, const Error& error) const {
 
 std::optional<Refusal> Volumes::why_no_room_locked(const std::string& owner,
                                                    std::uint32_t size_mb) const {
-  std::uint32_t own = 0;
-  std::uint64_t all_mb = size_mb;
-  std::uint64_t own_mb = size_mb;
-  for (const Found& volume : volumes_) {
-    all_mb += volume->row.size_mb;
-    if (volume->row.owner != owner) continue;
-    ++own;
-    own_mb += volume->row.size_mb;
-  }
-  const auto refusal = [](std::string detail, std::uint64_t limit, std::uint64_t used) {
-    return Refusal{.code = RefusalCode::caller_limit,
-                   .detail = std::move(detail),
-                   .limit = static_cast<double>(limit),
-                   .used = static_cast<double>(used)};
-  };
+  const auto own = static_cast<std::uint64_t>(std::ranges::count_if(
+      volumes_, [&](const Found& volume) { return volume->row.owner == owner; }));
   if (own >= options_.max_per_owner) {
-    return refusal("too many volumes of this caller; delete one", options_.max_per_owner, own);
+    return of_caller("too many volumes of this caller; delete one", options_.max_per_owner, own);
+  }
+  if (volumes_.size() >= options_.most) return as_many_as_allowed();
+  return why_too_large_locked(owner, size_mb);
+}
+
+std::optional<Refusal> Volumes::why_too_large_locked(const std::string& owner,
+                                                     std::uint32_t more_mb) const {
+  std::uint64_t all_mb = more_mb;
+  std::uint64_t own_mb = more_mb;
+  for (const Found& volume : volumes_) {
+    const std::uint32_t next_mb = volume->next ? volume->next->size_mb : 0;
+    const std::uint32_t size_mb = std::max(volume->row.size_mb, next_mb);
+    all_mb += size_mb;
+    if (volume->row.owner == owner) own_mb += size_mb;
   }
   if (own_mb > options_.max_mb_per_owner) {
-    return refusal("size_mb: with it the volumes of this caller would have too many MB together",
-                   options_.max_mb_per_owner, own_mb - size_mb);
+    return of_caller("size_mb: with it the volumes of this caller would have too many MB together",
+                     options_.max_mb_per_owner, own_mb - more_mb);
   }
-  if (volumes_.size() >= options_.most || all_mb > options_.max_total_mb) {
-    return Refusal{.code = RefusalCode::busy,
-                   .detail =
-                       "there are as many volumes as the operator allows "
-                       "(SANDBOX_MAX_VOLUMES, SANDBOX_MAX_VOLUMES_MB)"};
-  }
+  if (all_mb > options_.max_total_mb) return as_many_as_allowed();
   return std::nullopt;
+}
+
+bool Volumes::is_taken_locked(const std::string& owner, const std::string& name) const {
+  return std::ranges::any_of(volumes_, [&](const Found& volume) {
+    const bool is_to_have = volume->next && volume->next->name == name;
+    return volume->row.owner == owner && (volume->row.name == name || is_to_have);
+  });
 }
 
 // Reserves the name and the place of a new volume, and the original of a copy.
@@ -169,13 +186,12 @@ Volumes::Or<Volumes::Found> Volumes::begin(const Principal& principal, const Vol
     return Refusal{.code = RefusalCode::stopping, .detail = "the server is stopping"};
   }
   const std::string& owner = principal.tenant;
+  if (is_taken_locked(owner, request.name)) {
+    return Refusal{.code = RefusalCode::name_taken,
+                   .detail = "name: " + request.name + " is the name of another volume"};
+  }
   for (const Found& other : volumes_) {
-    if (other->row.owner != owner) continue;
-    if (other->row.name == request.name) {
-      return Refusal{.code = RefusalCode::name_taken,
-                     .detail = "name: " + request.name + " is the name of another volume"};
-    }
-    if (!request.copy_of.empty() && other->is_copy) {
+    if (other->row.owner == owner && !request.copy_of.empty() && other->is_copy) {
       return Refusal{.code = RefusalCode::caller_limit,
                      .detail = "a copy of a volume of this caller is being made; wait for it",
                      .limit = 1,
@@ -364,6 +380,7 @@ awaitable<std::optional<Refusal>> Volumes::remove(Caller caller, std::string id_
       co_return in_use("sandbox " + volume->users.front().sandbox + " has " + quoted(volume->row));
     }
     if (volume->copies > 0) co_return in_use(quoted(volume->row) + " is being copied");
+    if (volume->next) co_return in_use(quoted(volume->row) + " is being changed");
     volume->is_leaving = true;
     row = volume->row;
   }

@@ -35,7 +35,6 @@ class VolumeMounts {
   struct One {
     std::string id;
     VolumeMount mount;
-    std::uint32_t size_mb = 0;
     std::shared_ptr<SandboxDirectory> directory;
     std::shared_ptr<SandboxDisk> disk;  // null where it is read-only
   };
@@ -106,7 +105,11 @@ class Volumes : public std::enable_shared_from_this<Volumes> {
   Page list(const Principal& principal, const VolumeQuery& query) const;
   // Finds one by id or name; not_found also where it belongs to another owner.
   Or<View> find(const Principal& principal, std::string_view id_or_name) const;
-  // Refuses while a sandbox has it, or while it is copied.
+  // Changes all that is asked for or nothing. Refuses a name while a sandbox has the volume, which
+  // comes back with it by that name; fewer MB while one writes to it, or than its files take.
+  boost::asio::awaitable<Or<View>> change(Caller caller, std::string id_or_name,
+                                          VolumeChange change);
+  // Refuses while a sandbox has it, or while it is copied or changed.
   boost::asio::awaitable<std::optional<Refusal>> remove(Caller caller, std::string id_or_name);
 
   // Gives a sandbox all of the volumes or none. The detail of a refusal begins with the field.
@@ -121,6 +124,7 @@ class Volumes : public std::enable_shared_from_this<Volumes> {
   friend class VolumeMounts;
   struct Volume {
     VolumeRow row;
+    std::optional<VolumeRow> next;  // what it is being changed to
     std::vector<User> users;
     std::shared_ptr<SandboxDisk> written;  // what the sandbox that writes to it has of it
     std::uint32_t copies = 0;              // that are being made of it
@@ -134,9 +138,20 @@ class Volumes : public std::enable_shared_from_this<Volumes> {
   void restore();
   Found find_locked(const Principal& principal, std::string_view id_or_name) const;
   static View view_of(const Volume& volume);
+  // Both the name that a volume has and the one that it is to have are its own.
+  bool is_taken_locked(const std::string& owner, const std::string& name) const;
   std::optional<Refusal> why_no_room_locked(const std::string& owner, std::uint32_t size_mb) const;
+  std::optional<Refusal> why_too_large_locked(const std::string& owner,
+                                              std::uint32_t more_mb) const;
   Or<Found> begin(const Principal& principal, const VolumeRequest& request, Found& original);
   void give_up(const Found& volume, const Found& original);
+  Or<Found> begin_change(const Principal& principal, std::string_view id_or_name,
+                         const VolumeChange& change);
+  std::optional<Refusal> why_not_smaller_locked(const Volume& volume, std::uint32_t size_mb) const;
+  boost::asio::awaitable<std::optional<Refusal>> make_smaller(const Caller& caller,
+                                                              const Found& volume);
+  std::optional<Refusal> make_larger(const Caller& caller, const Found& volume);
+  static void end_change_locked(Volume& volume, bool is_done);
   jail::Result<DiskUse> fill(const std::string& id, SandboxDisk& disk, const Volume* original,
                              const Cancel& cancel);
   boost::asio::awaitable<jail::Result<void>> make(Found volume, Found original, Cancel cancel);
@@ -150,6 +165,8 @@ class Volumes : public std::enable_shared_from_this<Volumes> {
   void release(const std::string& sandbox, const std::vector<VolumeMounts::One>& all);
   void recount_later_locked(const Found& volume);
   void recount(const Found& volume);
+  jail::Result<DiskUse> count(const VolumeRow& row) const;
+  void note_use_locked(Volume& volume, const DiskUse& use);
 
   Jobs& jobs_;
   const std::shared_ptr<SandboxDisks> disks_;

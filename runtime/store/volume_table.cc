@@ -38,6 +38,13 @@ Result<void> VolumeTable::put(const VolumeRow& row) {
   return update->run();
 }
 
+Result<void> VolumeTable::change(const VolumeRow& row) {
+  auto update = database_.prepare("UPDATE volumes SET name = ?, size_mb = ? WHERE id = ?");
+  if (!update) return update.error();
+  update->text(row.name).integer(row.size_mb).text(row.id);
+  return update->run();
+}
+
 Result<void> VolumeTable::remove(const std::string& id) {
   auto statement = database_.prepare("DELETE FROM volumes WHERE id = ?");
   if (!statement) return statement.error();

@@ -34,6 +34,8 @@ class VolumeTable {
   jail::Result<void> add(const VolumeRow& row);
   // Replaces the state and what is used; does nothing where the volume was removed.
   jail::Result<void> put(const VolumeRow& row);
+  // Replaces the name and the size; does nothing where the volume was removed.
+  jail::Result<void> change(const VolumeRow& row);
   jail::Result<void> remove(const std::string& id);
   // Returns them in the order in which they were added.
   jail::Result<std::vector<VolumeRow>> all();

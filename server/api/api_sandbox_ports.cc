@@ -1,9 +1,11 @@
 // The routes of servers that run in sandboxes, and the access to them.
 #include <optional>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <variant>
 
+#include "runtime/service/declared_ports.h"
 #include "server/api/api.h"
 #include "server/api/guard.h"
 #include "server/api/query.h"
@@ -136,6 +138,22 @@ void add_sandbox_port_routes(const RouteParts& parts) {
        Body::whole,
        Leads::to_tunnel,
        [&ports = parts.ports](Upgrade upgrade) { return open_tunnel(ports, std::move(upgrade)); }});
+  // The same for the port that a sandbox is asked at where none is named.
+  parts.table.add({"GET", "/sandbox/{id}", Access::key(Scope::sandboxes), Cost::record, ask,
+                   QueryNames(), Versions::plain, no_label, Body::pieces, Leads::to_port});
+  parts.table.add({"GET", "/sandbox/{id}/{path...}", Access::key(Scope::sandboxes), Cost::record,
+                   ask, QueryNames(), Versions::plain, no_label, Body::pieces, Leads::to_port});
+  parts.table.add({"POST", "/sandbox/{id}/{path...}", Access::key(Scope::sandboxes), Cost::record,
+                   ask, QueryNames(), Versions::plain, no_label, Body::pieces, Leads::to_port});
+  parts.table.add({"PUT", "/sandbox/{id}/{path...}", Access::key(Scope::sandboxes), Cost::record,
+                   ask, QueryNames(), Versions::plain, no_label, Body::pieces, Leads::to_port});
+  parts.table.add({"PATCH", "/sandbox/{id}/{path...}", Access::key(Scope::sandboxes), Cost::record,
+                   ask, QueryNames(), Versions::plain, no_label, Body::pieces, Leads::to_port});
+  parts.table.add({"DELETE", "/sandbox/{id}/{path...}", Access::key(Scope::sandboxes), Cost::record,
+                   ask, QueryNames(), Versions::plain, no_label, Body::pieces, Leads::to_port});
+  parts.table.add({"OPTIONS", "/sandbox/{id}/{path...}", Access::key(Scope::sandboxes),
+                   Cost::record, ask, QueryNames(), Versions::plain, no_label, Body::pieces,
+                   Leads::to_port});
 }
 
 void Api::match(const RequestHead& head, Matched& matched) const {
@@ -150,6 +168,7 @@ void Api::match(const RequestHead& head, Matched& matched) const {
     target.emplace();
     target->id = parameter_in(matched.path.parameters, "id");
     target->port = parameter_in(matched.path.parameters, "port");
+    if (target->port.empty()) target->place = "/sandbox/" + target->id;
     if (route->pattern.ends_with("...}")) {
       target->path = "/" + parameter_in(matched.path.parameters, "path");
     }
@@ -211,6 +230,8 @@ std::optional<Response> Api::why_port_refused(const RequestHead& head, Matched& 
   const bool is_tunnel = matched.path.route->leads == Route::Leads::to_tunnel;
   if (is_tunnel) {
     if (auto refusal = read_tunnel_query(head, call.target)) return refusal;
+  } else if (call.target.port.empty()) {
+    call.target.port = std::to_string(runtime::port_of_choice(call.sandbox->request().ports));
   }
   const auto port = port_number(call.target.port);
   if (!port) return problem(RefusalCode::bad_request, "port: expected 1 .. 65535");

@@ -32,9 +32,12 @@ Response answer_of(const runtime::Services& services, const Call& call,
 awaitable<Response> create_sandbox(runtime::Services services, const runtime::RequestRules* rules,
                                    Call call) {
   auto request = runtime::default_sandbox(*rules);
-  if (auto refusal = decode_into(call.body, runtime::sandbox_fields(), *rules, request)) {
-    co_return std::move(*refusal);
-  }
+  const auto read = object_of(call.body);
+  if (const auto* refusal = std::get_if<Response>(&read)) co_return *refusal;
+  const auto wrong = runtime::read_fields(*std::get<runtime::json::Value>(read).as_object(),
+                                          runtime::sandbox_fields(), *rules, request,
+                                          runtime::elsewhere_than_in_sandbox);
+  if (wrong) co_return problem(*wrong);
   if (const auto refusal = runtime::check_sandbox(request)) co_return problem(*refusal);
   const auto made = co_await services.sandboxes->create(caller_of(call), std::move(request));
   if (const auto* refusal = std::get_if<Refusal>(&made)) co_return problem(*refusal);
@@ -46,9 +49,29 @@ awaitable<Response> create_sandbox(runtime::Services services, const runtime::Re
   co_return response;
 }
 
+// Parameters with this before the name of an entry of the metadata.
+constexpr std::string_view metadata_prefix = "metadata.";
+
+void take_metadata(Parameters& parameters, Sandboxes::Query& query) {
+  std::erase_if(parameters, [&](const auto& parameter) {
+    const auto& [name, value] = parameter;
+    if (!name.starts_with(metadata_prefix)) return false;
+    query.metadata[name.substr(metadata_prefix.size())] = value;
+    return true;
+  });
+}
+
+QueryNames list_parameters() {
+  QueryNames names = runtime::names_of(runtime::sandbox_query_fields());
+  names.push_back(metadata_prefix);
+  return names;
+}
+
 awaitable<Response> list_sandboxes(runtime::Services services, Call call) {
   Sandboxes::Query query;
-  if (auto refusal = read_query(call.query, runtime::sandbox_query_fields(), query)) {
+  Parameters parameters = std::move(call.query);
+  take_metadata(parameters, query);
+  if (auto refusal = read_query(parameters, runtime::sandbox_query_fields(), query)) {
     co_return std::move(*refusal);
   }
   const auto page = services.sandboxes->list(call.principal, query);
@@ -111,8 +134,7 @@ void add_sandbox_routes(const RouteParts& parts) {
                    bound(create_sandbox, parts.services, &parts.rules), QueryNames(),
                    Versions::plain});
   parts.table.add({"GET", "/v1/sandboxes", Access::key(Scope::read), Cost::record,
-                   bound(list_sandboxes, parts.services),
-                   runtime::names_of(runtime::sandbox_query_fields()), Versions::plain});
+                   bound(list_sandboxes, parts.services), list_parameters(), Versions::plain});
   parts.table.add({"GET", "/v1/sandboxes/{id}", Access::key(Scope::read), Cost::record,
                    bound(show_sandbox, parts.services), QueryNames(), Versions::plain});
   parts.table.add({"PATCH", "/v1/sandboxes/{id}", Access::key(Scope::sandboxes), Cost::record,

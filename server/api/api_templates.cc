@@ -1,6 +1,8 @@
 // The templates that a request may name.
 #include <algorithm>
 #include <cstdint>
+#include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -19,34 +21,55 @@ std::uint32_t ready_of(const runtime::Template& of, const std::vector<runtime::P
 
 // The number of waiting jails depends on what all callers do, so it is a figure of the whole
 // server.
-boost::asio::awaitable<Response> show_templates(runtime::Services services,
+std::optional<std::vector<runtime::PoolReport>> pools_for(const runtime::Services& services,
+                                                          const Call& call) {
+  if (!call.principal.may(Scope::metrics)) return std::nullopt;
+  return services.runner.state().pools;
+}
+
+void write_template(runtime::json::Writer& writer, const runtime::Template& one,
+                    const std::optional<std::vector<runtime::PoolReport>>& pools) {
+  writer.begin_object().key("name").string(one.name);
+  writer.key("language").string(name_of(one.language));
+  writer.key("imports").begin_array();
+  for (const std::string& module : one.imports) writer.string(module);
+  writer.end_array();
+  if (pools) writer.key("ready").integer(ready_of(one, *pools));
+  writer.end_object();
+}
+
+boost::asio::awaitable<Response> list_templates(runtime::Services services,
                                                 const runtime::RequestRules* rules, Call call) {
-  const bool shows_ready = call.principal.may(Scope::metrics);
-  const auto pools =
-      shows_ready ? services.runner.state().pools : std::vector<runtime::PoolReport>();
+  const auto pools = pools_for(services, call);
   runtime::json::Writer writer;
   writer.begin_object().key("templates").begin_array();
-  for (const runtime::Template& one : rules->templates) {
-    writer.begin_object().key("name").string(one.name);
-    writer.key("language").string(name_of(one.language));
-    writer.key("imports").begin_array();
-    for (const std::string& module : one.imports) writer.string(module);
-    writer.end_array();
-    if (shows_ready) writer.key("ready").integer(ready_of(one, pools));
-    writer.end_object();
-  }
+  for (const runtime::Template& one : rules->templates) write_template(writer, one, pools);
   writer.end_array().end_object();
-  Response response;
-  response.body = std::move(writer).take();
-  co_return response;
+  co_return json_answer(std::move(writer));
+}
+
+boost::asio::awaitable<Response> show_template(runtime::Services services,
+                                               const runtime::RequestRules* rules, Call call) {
+  const auto one = std::ranges::find(rules->templates, call.parameter("name"),
+                                     [](const runtime::Template& each) { return each.name; });
+  if (one == rules->templates.end()) {
+    co_return problem(RefusalCode::no_such_template, "no such template");
+  }
+  runtime::json::Writer writer;
+  write_template(writer, *one, pools_for(services, call));
+  co_return json_answer(std::move(writer));
 }
 
 }  // namespace
 
-void add_template_route(const RouteParts& parts) {
+void add_template_routes(const RouteParts& parts) {
+  using Versions = Route::Versions;
   parts.table.add({"GET", "/v1/templates", Access::key(Scope::read), Cost::record,
-                   bound(show_templates, parts.services, &parts.rules), QueryNames(),
-                   Route::Versions::plain});
+                   bound(list_templates, parts.services, &parts.rules), QueryNames(),
+                   Versions::plain});
+  parts.table.add({"GET", "/v1/templates/{name}", Access::key(Scope::read), Cost::record,
+                   bound(show_template, parts.services, &parts.rules), QueryNames(),
+                   Versions::plain});
 }
 
 }  // namespace server

@@ -1,4 +1,5 @@
 // The routes of volumes: directories that outlive the sandboxes which use them.
+#include <cstdint>
 #include <string>
 #include <utility>
 #include <variant>
@@ -67,6 +68,23 @@ awaitable<Response> show_volume(runtime::Services services, Call call) {
   co_return answer_of(std::get<Volumes::View>(found));
 }
 
+awaitable<Response> change_volume(runtime::Services services, const runtime::RequestRules* rules,
+                                  Call call) {
+  runtime::VolumeChange change;
+  if (auto refusal = decode_into(call.body, runtime::volume_change_fields(), *rules, change)) {
+    co_return std::move(*refusal);
+  }
+  const auto changed =
+      co_await services.volumes->change(caller_of(call), call.parameter("id"), std::move(change));
+  if (const auto* refusal = std::get_if<Refusal>(&changed)) co_return problem(*refusal);
+  const auto& volume = std::get<Volumes::View>(changed);
+  services.logger.info("volume changed", {{"request_id", call.head.request_id},
+                                          {"volume_id", volume.row.id},
+                                          {"name", volume.row.name},
+                                          {"size_mb", std::int64_t{volume.row.size_mb}}});
+  co_return answer_of(volume);
+}
+
 awaitable<Response> delete_volume(runtime::Services services, Call call) {
   const auto refused = co_await services.volumes->remove(caller_of(call), call.parameter("id"));
   if (refused) co_return problem(*refused);
@@ -93,6 +111,9 @@ void add_volume_routes(const RouteParts& parts) {
                    runtime::names_of(runtime::volume_query_fields()), Versions::plain});
   parts.table.add({"GET", "/v1/volumes/{id}", Access::key(Scope::read), Cost::record,
                    unless_off(bound(show_volume, parts.services)), QueryNames(), Versions::plain});
+  parts.table.add({"PATCH", "/v1/volumes/{id}", Access::key(Scope::sandboxes), Cost::record,
+                   unless_off(bound(change_volume, parts.services, &parts.rules)), QueryNames(),
+                   Versions::plain});
   parts.table.add({"DELETE", "/v1/volumes/{id}", Access::key(Scope::sandboxes), Cost::record,
                    unless_off(bound(delete_volume, parts.services)), QueryNames(),
                    Versions::plain});

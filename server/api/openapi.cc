@@ -109,6 +109,7 @@ std::string openapi_json(const runtime::RequestRules& rules) {
   list_fields(document, "x-file-action-fields", runtime::file_action_fields(), rules);
   list_fields(document, "x-file-url-fields", runtime::file_url_fields(), rules);
   list_fields(document, "x-volume-fields", runtime::volume_fields(), rules);
+  list_fields(document, "x-volume-change-fields", runtime::volume_change_fields(), rules);
   list_fields(document, "x-webhook-fields", runtime::webhook_fields(), rules);
   list_fields(document, "x-webhook-change-fields", runtime::webhook_change_fields(), rules);
   list_fields(document, "x-webhook-secret-fields", runtime::webhook_secret_fields(), rules);

@@ -10,8 +10,15 @@ namespace server {
 namespace {
 
 runtime::Refusal refuse_unknown(std::string_view name, const QueryNames& known) {
-  return runtime::refuse_name(name, std::vector<std::string>(known.begin(), known.end()),
-                              "unknown parameter");
+  std::vector<std::string> names(known.begin(), known.end());
+  for (std::string& one : names) one += one.ends_with('.') ? "NAME" : "";
+  return runtime::refuse_name(name, names, "unknown parameter");
+}
+
+bool is_one_of(std::string_view name, const QueryNames& known) {
+  return std::ranges::any_of(known, [&](std::string_view one) {
+    return name == one ? !one.ends_with('.') : one.ends_with('.') && name.starts_with(one);
+  });
 }
 
 // Takes the text up to the next &, and removes the &.
@@ -32,13 +39,13 @@ std::variant<Parameters, runtime::Refusal> parameters_of(std::string_view query,
     const std::size_t sign = std::min(pair.find('='), pair.size());
     const std::string_view value = pair.substr(std::min(sign + 1, pair.size()));
     const std::string name(pair.substr(0, sign));
-    if (std::find(known.begin(), known.end(), name) == known.end()) {
-      return refuse_unknown(name, known);
-    }
+    if (!is_one_of(name, known)) return refuse_unknown(name, known);
     auto text = form_decoded(value);
-    if (!text)
+    // Only what stands behind a known beginning is the caller's own, and may be encoded.
+    auto own_name = form_decoded(name);
+    if (!text || !own_name)
       return runtime::refuse_request(name + ": a % is not followed by two hexadecimal digits");
-    if (!parameters.emplace(name, std::move(*text)).second) {
+    if (!parameters.emplace(std::move(*own_name), std::move(*text)).second) {
       return runtime::refuse_request(runtime::json::quoted(name) + ": expected once");
     }
   }

@@ -13,7 +13,8 @@
 
 namespace server {
 
-// The names of parameters that a route knows.
+// The names of parameters that a route knows. One that ends with a point stands for all that begin
+// with it and go on.
 using QueryNames = std::vector<std::string_view>;
 using Parameters = runtime::QueryTexts;
 

@@ -23,11 +23,12 @@ constexpr RouteGroup all_groups[] = {
     add_sandbox_terminal_route,
     add_sandbox_watch_route,
     add_stream_routes,
-    add_template_route,
+    add_template_routes,
     add_volume_routes,
     add_webhook_routes,
     kubernetes_style::add_file_routes,
     kubernetes_style::add_output_routes,
+    kubernetes_style::add_pool_routes,
     kubernetes_style::add_sandbox_routes,
     kubernetes_style::add_terminal_route,
 };

@@ -56,7 +56,7 @@ void add_sandbox_search_route(const RouteParts& parts);
 void add_sandbox_terminal_route(const RouteParts& parts);
 void add_sandbox_watch_route(const RouteParts& parts);
 void add_stream_routes(const RouteParts& parts);
-void add_template_route(const RouteParts& parts);
+void add_template_routes(const RouteParts& parts);
 void add_volume_routes(const RouteParts& parts);
 void add_webhook_routes(const RouteParts& parts);
 
@@ -65,6 +65,7 @@ namespace kubernetes_style {
 
 void add_file_routes(const RouteParts& parts);
 void add_output_routes(const RouteParts& parts);
+void add_pool_routes(const RouteParts& parts);
 void add_sandbox_routes(const RouteParts& parts);
 void add_terminal_route(const RouteParts& parts);
 

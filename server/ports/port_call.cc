@@ -6,6 +6,7 @@ namespace server {
 
 std::string PortTarget::prefix() const {
   if (form == PortForm::host) return {};
+  if (!place.empty()) return place;
   return "/v1/sandboxes/" + id + "/ports/" + port;
 }
 
@@ -30,7 +31,8 @@ std::optional<PortTarget> port_of_host(std::string_view host, std::string_view d
   PortTarget target{.form = PortForm::host,
                     .id = std::string(label.substr(hyphen + 1)),
                     .port = std::string(label.substr(0, hyphen)),
-                    .path = "/"};
+                    .path = "/",
+                    .place = {}};
   // Host names have no case; ids and names of sandboxes have small letters.
   for (char& c : target.id) {
     if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');

@@ -13,18 +13,20 @@ namespace server {
 
 // The place where the request names the port.
 enum class PortForm : std::uint8_t {
-  path,  // below our own origin, /v1/sandboxes/{id}/ports/{port}/
+  path,  // below our own origin, /v1/sandboxes/{id}/ports/{port}/ or /sandbox/{id}/
   host,  // at an origin of its own, {port}-{id}.{domain}
 };
 
 // The target as the client wrote it.
 struct PortTarget {
   PortForm form = PortForm::path;
-  std::string id;    // the id or the name of the sandbox
-  std::string port;  // the port, not yet checked
-  std::string path;  // for the server inside: begins with a slash, and is not decoded
+  std::string id;          // the id or the name of the sandbox
+  std::string port;        // the port, not yet checked
+  std::string path;        // for the server inside: begins with a slash, and is not decoded
+  std::string place = {};  // in place of /v1/sandboxes/...; empty: that
 
-  // The part before `path` in addresses that the client uses: /v1/sandboxes/... or empty.
+  // The part before `path` in addresses that the client uses: /v1/sandboxes/..., /sandbox/... or
+  // empty.
   std::string prefix() const;
 };
 

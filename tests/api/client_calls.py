@@ -197,6 +197,7 @@ ELSEWHERE = {
     "SandboxLimits": ("Sandbox", "properties", "limits"),
     "MetricLimits": ("SandboxMetrics", "properties", "limits"),
     "NetworkUse": ("SandboxMetrics", "properties", "network"),
+    "SandboxPort": ("Sandbox", "properties", "ports", "items"),
     "SandboxVolume": ("Sandbox", "properties", "volumes", "items"),
     "VolumeUser": ("Volume", "properties", "sandboxes", "items"),
     "ProcessDetails": ("Process",),

@@ -347,6 +347,10 @@ const checks = {
     const ids = [];
     for await (const each of client.volumes.iterate()) ids.push(each.id);
     assert.deepEqual(ids, [copy.id, made.id]);
+    const renamed = await client.volumes.change("copy", { name: "second", sizeMb: 30 });
+    assert.deepEqual([renamed.id, renamed.name, renamed.sizeMb], [copy.id, "second", 30]);
+    await refused(client.volumes.change("data", { name: "second" }), Conflict, "name_taken");
+    assert.equal((await client.volumes.change("second", { name: "copy" })).name, "copy");
     const reader = await client.sandboxes.create({ volumes: [{ volume: "copy", path: "/data", readOnly: true }] });
     assert.equal((await reader.run("cat /data/file")).stdout, "text\n");
     await reader.delete();

@@ -447,6 +447,10 @@ class Volumes(ClientTest):
             self.refused(clients.Conflict, "volume_in_use", client.volumes.delete, "data")
         copy = client.volumes.create("copy", copy_of=made.id)
         self.assertEqual([copy.id, made.id], [each.id for each in client.volumes.iterate()])
+        renamed = client.volumes.change("copy", name="second", size_mb=30)
+        self.assertEqual((copy.id, "second", 30), (renamed.id, renamed.name, renamed.size_mb))
+        self.refused(clients.Conflict, "name_taken", client.volumes.change, "data", name="second")
+        self.assertEqual("copy", client.volumes.change("second", name="copy").name)
         with client.sandboxes.create(volumes=[{"volume": "copy", "path": "/data", "read_only": True}]) as sandbox:
             self.assertEqual("text\n", sandbox.run("cat /data/file").stdout)
         for name in ("data", "copy"):

@@ -199,7 +199,7 @@ class Refused(NamedTest):
                  ({"memory_limit": "1Ti"}, "memory_limit: "), ({"memory_limit": "99999999999999999999Gi"}, "memory_limit: "),
                  ({"memory": "256Mi", "memory_limit": "128Mi"}, "memory: ", "128Mi"), ({"env": {"A=B": "x"}}, "env: "), ({"env": {"A": 1}}, "env: "),
                  ({"ports": [0]}, "ports: "), ({"ports": ["80"]}, "ports: "), ({"ports": 80}, "ports: "), ({"app": 1}, "app: "),
-                 ({"template": "none"}, '"template": unknown field', "environment"), ({"envVars": {"A": "b"}}, '"envVars": unknown field')]
+                 ({"enviroment": "none"}, '"enviroment": unknown field', "environment"), ({"lifetime": 5}, '"lifetime": unknown field')]
         for fields, *fragments in cases:
             with self.subTest(fields):
                 self.refused(400, self.create(**fields), *fragments)

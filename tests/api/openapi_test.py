@@ -25,6 +25,7 @@ BODIES = {
     "/files/{path}": {"make_directory": True},
     "/sign": {"path": "/x"},
     "/v1/sandboxes/{id}": {},
+    "/v1/volumes/{id}": {},
     "/v1/webhooks/{id}": {},
     "/mcp": {"jsonrpc": "2.0", "id": 1, "method": "ping"},
 }
@@ -74,6 +75,14 @@ EXCLUDED = {
         "Settings": "servers that do not start",
     },
     "strangers": {},
+    "named_pools": {
+        "Proxy": "paths of several parts, which the proxy does not take",
+        "Keys": "the same",
+    },
+    "volume_changes": {
+        "CommandLine": "it goes past the client",
+        "Restarts": "servers that start and end",
+    },
     "volume_contents": {"Restarts": "servers that start and end"},
     "volumes": {
         "CommandLine": "it goes past the client",
@@ -271,6 +280,12 @@ class Answers(unittest.TestCase):
 
     def test_strangers(self):
         self.through_the_proxy("strangers")
+
+    def test_named_pools(self):
+        self.through_the_proxy("named_pools")
+
+    def test_volume_changes(self):
+        self.through_the_proxy("volume_changes")
 
     def test_volume_contents(self):
         self.through_the_proxy("volume_contents")

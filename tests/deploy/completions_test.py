@@ -25,7 +25,7 @@ VALUES = [("exec --language ", LANGUAGES), ("serve --log-format ", {"text", "jso
           ("run --provider ", {"groq", "openrouter", "anthropic", "google", "openai", "cerebras", "ollama", "replay"}),
           ("sandbox ", {"create", "list", "get", "exec", "shell", "cp", "ls", "rm", "url", "watch", "ps", "logs", "kill", "port", "token", "events", "metrics", "renew",
                       "change", "pause", "resume", "delete"}),
-          ("volume ", {"create", "list", "get", "copy", "delete"}),
+          ("volume ", {"create", "list", "get", "copy", "change", "delete"}),
           ("webhook ", {"create", "list", "get", "change", "test", "secret", "delete"}),
           ("webhook create --event ", {"created", "changed", "process_started", "process_ended", "file_written", "file_removed", "file_moved",
                                        "directory_made", "file_read", "url_signed", "pause_asked", "paused", "resume_asked", "resumed",
@@ -140,7 +140,7 @@ class Completions(unittest.TestCase):
                                ("sandbox delete ", living), ("sandbox pause alpha ", living), ("sandbox get alpha ", set()),
                                ("sandbox get al", {"alpha"}), ("jobs show ", {self.known.job}), ("jobs cancel ", {self.known.job}),
                                (f"jobs show {self.known.job} ", set()), ("logs ", living | {self.known.job}),
-                               ("volume get ", {"vault"}), ("volume copy va", {"vault"}), ("volume delete vault ", {"vault"}),
+                               ("volume get ", {"vault"}), ("volume copy va", {"vault"}), ("volume change ", {"vault"}), ("volume delete vault ", {"vault"}),
                                ("webhook get ", {self.known.webhook}), (f"webhook test {self.known.webhook} ", set()),
                                ("webhook delete ", {self.known.webhook}),
                                ("exec --template ", SHIPPED | {"own"}), ("sandbox create --template ow", {"own"})):

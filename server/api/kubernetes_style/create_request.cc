@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "runtime/service/declared_ports.h"
 #include "runtime/service/field_readers.h"
 #include "server/api/decode.h"
 #include "server/api/kubernetes_style/quantity.h"
@@ -26,13 +27,13 @@ constexpr double usual_minutes = 60;
 constexpr double max_minutes = 1440;
 constexpr double usual_idle_minutes = 10;
 constexpr double max_idle_minutes = 60;
+constexpr std::int64_t usual_seconds = 1800;
+constexpr std::int64_t max_idle_seconds = 3000;
 constexpr std::uint32_t usual_memory_mb = 1024;
 // The size of /workspace, and of /tmp: half of the memory, within these bounds.
 constexpr std::uint32_t min_disk_mb = 64;
 constexpr std::uint32_t max_disk_mb = 1024;
 constexpr std::size_t max_app_bytes = 1024;
-constexpr std::size_t max_ports = 64;
-constexpr std::int64_t last_port = 65535;
 
 // Only whole minutes; an operator who allows less than one gets none.
 double minutes_allowed(const RequestRules& rules) {
@@ -93,31 +94,59 @@ Complaint read_app(const Field& field, const Value& value, const RequestRules& r
   return std::nullopt;
 }
 
-Complaint read_ports(const Field& field, const Value& value, const RequestRules& rules,
+Complaint read_ports(const Field&, const Value& value, const RequestRules& rules,
                      CreateRequest& request) {
-  const auto* const list = value.as_array();
-  if (list == nullptr || !runtime::is_within(field, static_cast<double>(list->size()), rules)) {
-    return runtime::expectation(field, rules);
-  }
-  std::string ports;
-  for (const Value& item : *list) {
-    const std::int64_t* const port = item.as_integer();
-    if (port == nullptr || *port < 1 || *port > last_port) return "expected ports of 1 .. 65535";
-    ports += (ports.empty() ? "" : ",") + std::to_string(*port);
-  }
-  request.sandbox.metadata[std::string(ports_metadata)] = ports;
-  return std::nullopt;
+  return read_as("ports", value, rules, request);
 }
 
 template <auto member>
-Complaint read_minutes(const Field& field, const Value& value, const RequestRules& rules,
-                       CreateRequest& request) {
+Complaint read_time(const Field&, const Value& value, const RequestRules&, CreateRequest& request) {
   const std::int64_t* const number = value.as_integer();
-  if (number == nullptr || !runtime::is_within(field, static_cast<double>(*number), rules)) {
+  if (number == nullptr) return "expected an integer of minutes, or of seconds as template says";
+  request.*member = *number;
+  return std::nullopt;
+}
+
+// Reads a field that earlier clients have under the name of `reads`, or not at all.
+template <auto reads>
+Complaint read_later(const Field& field, const Value& value, const RequestRules& rules,
+                     CreateRequest& request) {
+  request.is_later = true;
+  return reads(field, value, rules, request);
+}
+
+Complaint read_metadata(const Field&, const Value& value, const RequestRules& rules,
+                        CreateRequest& request) {
+  const auto app = request.sandbox.metadata.find(app_metadata);
+  const std::string word = app == request.sandbox.metadata.end() ? "" : app->second;
+  auto complaint = read_as("metadata", value, rules, request);
+  if (!word.empty()) request.sandbox.metadata[std::string(app_metadata)] = word;
+  return complaint;
+}
+
+Complaint read_port(const Field& field, const Value& value, const RequestRules& rules,
+                    CreateRequest& request) {
+  const std::int64_t* const port = value.as_integer();
+  if (port == nullptr || !runtime::is_within(field, static_cast<double>(*port), rules)) {
     return runtime::expectation(field, rules);
   }
-  request.sandbox.*member = std::chrono::minutes(*number);
+  auto& ports = request.sandbox.ports;
+  const auto number = static_cast<std::uint32_t>(*port);
+  std::erase(ports, number);
+  ports.insert(ports.begin(), number);
   return std::nullopt;
+}
+
+Complaint read_auto_pause(const Field& field, const Value& value, const RequestRules& rules,
+                          CreateRequest& request) {
+  if (value.as_bool() == nullptr) return runtime::expectation(field, rules);
+  request.sandbox.pauses_at_its_end = *value.as_bool();
+  return std::nullopt;
+}
+
+Complaint read_auto_resume(const Field&, const Value& value, const RequestRules& rules,
+                           CreateRequest& request) {
+  return read_as("auto_resume", value, rules, request);
 }
 
 std::vector<std::string> policy_words(const RequestRules&) { return {"delete", "scaledown"}; }
@@ -205,21 +234,15 @@ constexpr RequestField<CreateRequest> rows[] = {
                  {"additionalProperties", R"({"type":"string"})"}}},
      read_env},
     {{.name = "timeout",
-      .type = Type::integer,
-      .min = 1,
-      .unit = "minutes",
-      .operator_max = minutes_allowed,
-      .operator_default = minutes_by_default,
-      .description = "Minutes that it may live, pauses aside."},
-     read_minutes<&runtime::SandboxRequest::timeout>},
+      .description = "Minutes that it may live, pauses aside: 1440 at most, by default 60, within "
+                     "what the operator allows. Seconds where a later client asks; see template.",
+      .schema = {{"type", R"("integer")"}}},
+     read_time<&CreateRequest::timeout>},
     {{.name = "idle_timeout",
-      .type = Type::integer,
-      .min = 1,
-      .max = max_idle_minutes,
-      .unit = "minutes",
-      .default_json = "10",
-      .description = "Minutes in which nothing uses it, after which idle_policy is done."},
-     read_minutes<&runtime::SandboxRequest::idle>},
+      .description = "Minutes in which nothing uses it, after which idle_policy is done: 60 at "
+                     "most, by default 10. Seconds where a later client asks; see template.",
+      .schema = {{"type", R"("integer")"}}},
+     read_time<&CreateRequest::idle_timeout>},
     {{.name = "idle_policy",
       .type = Type::text,
       .words = policy_words,
@@ -253,14 +276,49 @@ constexpr RequestField<CreateRequest> rows[] = {
      read_memory_limit},
     {{.name = "ports",
       .type = Type::list,
-      .max = max_ports,
-      .expected = "ports",
+      .max = runtime::max_declared_ports,
       .description = "Ports on which servers in it will listen; each can be reached, named or not.",
       .schema = {{"type", R"(["array","null"])"},
                  {"items", R"({"type":"integer","minimum":1,"maximum":65535})"}}},
      read_ports},
     {{.name = "status", .description = "Empty.", .schema = {type_string, {"maxLength", "0"}}},
-     read_status}};
+     read_status},
+    {{.name = "template",
+      .description = "As environment. With it, as with each of the fields behind it here, timeout "
+                     "and idle_timeout are seconds: -1 is none, and by default they are 1800 and "
+                     "none.",
+      .schema = {type_string}},
+     read_later<read_environment>},
+    {{.name = "envVars",
+      .description = "As env.",
+      .schema = {{"type", R"(["object","null"])"},
+                 {"additionalProperties", R"({"type":"string"})"}}},
+     read_later<read_env>},
+    {{.name = "metadata",
+      .description = "The caller's own words about it.",
+      .schema = {{"type", R"(["object","null"])"},
+                 {"additionalProperties", R"({"type":"string"})"}}},
+     read_later<read_metadata>},
+    {{.name = "port",
+      .type = Type::integer,
+      .min = 1,
+      .max = 65'535,
+      .description = "The first of ports, which /sandbox/{name}/ leads to."},
+     read_later<read_port>},
+    {{.name = "autoPause",
+      .type = Type::boolean,
+      .default_json = "false",
+      .description = "Whether it is paused where it would end by itself."},
+     read_later<read_auto_pause>},
+    {{.name = "autoResume",
+      .type = Type::boolean,
+      .default_json = "true",
+      .description = "Whether a request that needs it resumes it."},
+     read_later<read_auto_resume>},
+    {{.name = "cmd",
+      .description = "Empty: a sandbox has no program of its own.",
+      .schema = {{"type", R"(["string","array","null"])"}, {"maxLength", "0"}, {"maxItems", "0"}}},
+     read_args}};
 
 bool is_blank(const Value& value) {
   if (const auto* text = value.as_string()) return text->empty();
@@ -311,6 +369,55 @@ std::optional<Refusal> check(const CreateRequest& request, double cores) {
   return runtime::check_sandbox(request.sandbox);
 }
 
+std::optional<Refusal> set_seconds(const RequestRules& rules, CreateRequest& request) {
+  runtime::SandboxRequest& sandbox = request.sandbox;
+  const std::int64_t longest =
+      std::chrono::duration_cast<std::chrono::seconds>(rules.max_lifetime).count();
+  const std::int64_t timeout = request.timeout.value_or(std::min(usual_seconds, longest));
+  const std::int64_t idle = request.idle_timeout.value_or(-1);
+  if (timeout < -1 || timeout > longest) {
+    return too_much("timeout: expected an integer -1 .. " + std::to_string(longest) + " seconds",
+                    static_cast<double>(longest), static_cast<double>(timeout));
+  }
+  if (idle > max_idle_seconds) {
+    return too_much("idle_timeout: expected an integer of at most " +
+                        std::to_string(max_idle_seconds) + " seconds",
+                    static_cast<double>(max_idle_seconds), static_cast<double>(idle));
+  }
+  sandbox.timeout = timeout == -1 ? rules.max_lifetime : std::chrono::seconds(timeout);
+  sandbox.idle.reset();
+  if (idle > 0) sandbox.idle = std::chrono::seconds(idle);
+  return std::nullopt;
+}
+
+constexpr Field minutes_field = {.name = "timeout",
+                                 .type = Type::integer,
+                                 .min = 1,
+                                 .unit = "minutes",
+                                 .operator_max = minutes_allowed};
+constexpr Field idle_minutes_field = {.name = "idle_timeout",
+                                      .type = Type::integer,
+                                      .min = 1,
+                                      .max = max_idle_minutes,
+                                      .unit = "minutes"};
+
+std::optional<Refusal> check_minutes(const Field& field, std::optional<std::int64_t> minutes,
+                                     const RequestRules& rules) {
+  if (!minutes || runtime::is_within(field, static_cast<double>(*minutes), rules)) {
+    return std::nullopt;
+  }
+  return runtime::refuse_value(field, Value(*minutes), rules, runtime::expectation(field, rules));
+}
+
+std::optional<Refusal> set_times(const RequestRules& rules, CreateRequest& request) {
+  if (request.is_later) return set_seconds(rules, request);
+  if (auto refusal = check_minutes(minutes_field, request.timeout, rules)) return refusal;
+  if (auto refusal = check_minutes(idle_minutes_field, request.idle_timeout, rules)) return refusal;
+  if (request.timeout) request.sandbox.timeout = std::chrono::minutes(*request.timeout);
+  if (request.idle_timeout) request.sandbox.idle = std::chrono::minutes(*request.idle_timeout);
+  return std::nullopt;
+}
+
 }  // namespace
 
 std::span<const RequestField<CreateRequest>> create_fields() noexcept { return rows; }
@@ -328,6 +435,7 @@ std::variant<runtime::SandboxRequest, Response> decode_create(std::string_view b
   if (auto refusal = decode_into(given, create_fields(), rules, request)) {
     return std::move(*refusal);
   }
+  if (const auto refusal = set_times(rules, request)) return problem(*refusal);
   request.sandbox.disk_mb = std::clamp(request.sandbox.memory_mb / 2, min_disk_mb, max_disk_mb);
   if (const auto refusal = check(request, cores)) return problem(*refusal);
   return std::move(request.sandbox);

@@ -1,13 +1,11 @@
 #include "server/api/kubernetes_style/sandbox_view.h"
 
-#include <algorithm>
 #include <chrono>
-#include <cstddef>
+#include <cstdint>
 
 #include "runtime/json/utc_text.h"
 #include "server/api/kubernetes_style/create_request.h"
 #include "server/api/kubernetes_style/quantity.h"
-#include "server/ports/port_call.h"
 
 namespace server::kubernetes_style {
 namespace {
@@ -17,17 +15,6 @@ using runtime::json::Writer;
 std::string word_in(const runtime::Metadata& metadata, std::string_view name) {
   const auto found = metadata.find(name);
   return found == metadata.end() ? std::string() : found->second;
-}
-
-// `text` comes from the metadata, which other doors write as well.
-void write_ports(Writer& writer, std::string_view text) {
-  writer.begin_array();
-  while (!text.empty()) {
-    const std::string_view word = text.substr(0, text.find(','));
-    text.remove_prefix(std::min(word.size() + 1, text.size()));
-    if (const auto port = port_number(word)) writer.integer(*port);
-  }
-  writer.end_array();
 }
 
 double minutes(std::chrono::milliseconds time) {
@@ -69,8 +56,9 @@ void write_named_sandbox(Writer& writer, const runtime::Sandboxes& sandboxes,
       .string(millicores_text(limits.cpu_percent == 0 ? sandboxes.options().cores
                                                       : limits.cpu_percent / 100.0));
   writer.key("memory_limit").string(mebibytes_text(limits.memory_mb));
-  writer.key("ports");
-  write_ports(writer, word_in(metadata, ports_metadata));
+  writer.key("ports").begin_array();
+  for (const std::uint32_t port : request.ports) writer.integer(port);
+  writer.end_array();
   writer.key("status").string(status_of(sandbox));
   writer.key("created_at").string(runtime::json::utc_text(sandbox.created()));
   writer.key("ends_at").string(runtime::json::utc_text(sandbox.ends_at())).end_object();

@@ -76,6 +76,11 @@ std::string request_of(const CreateOptions& options,
   if (!options.allow.empty()) write_network(writer, options.allow, secrets);
   if (!options.volumes.empty()) runtime::write_volume_mounts(writer, options.volumes);
   if (options.is_warm) writer.key("warm").boolean(true);
+  if (!options.ports.empty()) {
+    writer.key("ports").begin_array();
+    for (const std::uint32_t port : options.ports) writer.integer(port);
+    writer.end_array();
+  }
   writer.end_object();
   return std::move(writer).take();
 }

@@ -35,8 +35,8 @@ constexpr Word fields[] = {{"copy_of: ", ""},
                            {"working_directory: ", "--workdir: "}};
 
 constexpr Word phrases[] = {
-    {"a copy of it can be larger (copy_of)",
-     "`agent-sandbox volume copy --size` makes a larger one"},
+    {"a larger size_mb makes room for more",
+     "`agent-sandbox volume change --size` makes room for more"},
     {"auto_resume is false", "was created with --no-auto-resume; sandbox resume lets it go on"},
     {"disk_kind: directory", "--disk-kind directory"},
     {"recursive=true removes", "-r removes"}};

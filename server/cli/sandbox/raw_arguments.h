@@ -25,6 +25,7 @@ struct RawSandboxArguments {
   std::vector<std::string> allow;
   std::vector<std::string> secrets;
   std::vector<std::string> volumes;
+  std::vector<std::uint32_t> ports;
   std::string one_metadata;
   std::string state;
   std::string on_timeout;

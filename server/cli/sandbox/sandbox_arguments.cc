@@ -102,6 +102,9 @@ std::optional<Finished> parse_volumes(const std::vector<std::string>& entries,
   return std::nullopt;
 }
 
+constexpr runtime::Field ports = {
+    .name = "port", .type = runtime::Field::Type::integer, .min = 1, .max = 65'535};
+
 void define_create(CLI::App& command, RawSandboxArguments& raw) {
   command.add_option("--name", raw.name, "A name to use in place of its id")->type_name("NAME");
   command.add_option("--template", raw.template_name, "Its root and policy [none]")
@@ -131,6 +134,10 @@ void define_create(CLI::App& command, RawSandboxArguments& raw) {
   add_many(command, "--volume", raw.volumes, "NAME:PATH[:ro]",
            "Let it have a volume at PATH, alone unless all only read (ro); may repeat");
   command.add_flag("--warm", raw.warm, "Let exec -c begin with all modules of its template");
+  command.add_option("--port", raw.ports, "Where a server in it will listen; may repeat")
+      ->type_name("PORT")
+      ->transform(number_of(ports))
+      ->allow_extra_args(false);
   add_json(command, raw);
 }
 
@@ -155,6 +162,7 @@ Parsed parsed_create(const CLI::App& command, const RawSandboxArguments& raw) {
   if (auto wrong = parse_secrets(raw, options.secrets)) return *wrong;
   if (auto wrong = parse_volumes(raw.volumes, options.volumes)) return *wrong;
   options.is_warm = raw.warm;
+  options.ports = raw.ports;
   options.format = format_of(raw);
   return options;
 }
@@ -311,9 +319,6 @@ Parsed parsed_kill(const CLI::App& command, const RawSandboxArguments& raw) {
     return usage("--signal " + raw.signal + ": expected a name as TERM, or a number");
   return KillOptions{.id = raw.id, .pid = raw.pid, .signal = signal, .group = raw.group};
 }
-
-constexpr runtime::Field ports = {
-    .name = "port", .type = runtime::Field::Type::integer, .min = 1, .max = 65'535};
 
 void define_port(CLI::App& command, RawSandboxArguments& raw) {
   add_id(command, raw);

@@ -45,6 +45,7 @@ struct CreateOptions {
   std::vector<SecretOption> secrets;
   std::vector<runtime::VolumeMount> volumes;
   bool is_warm = false;
+  std::vector<std::uint32_t> ports;
   Format format = Format::text;
 };
 

@@ -126,6 +126,17 @@ std::string limits_text(const json::Value& sandbox) {
          (is_slowed_down(sandbox) ? ", " + shown(*limits, "cpu") + " processors" : "");
 }
 
+// Those that it declares; empty: it declares none.
+std::string ports_of(const json::Value& sandbox) {
+  std::string text;
+  const json::Array* const ports = array_in(sandbox, "ports");
+  if (ports == nullptr) return text;
+  for (const json::Value& port : *ports) {
+    text += (text.empty() ? "" : ", ") + shown(port, "port");
+  }
+  return text;
+}
+
 // "NAME:PATH", and "ro" where it is read alone, of each volume.
 std::string volumes_of(const json::Value& sandbox) {
   std::string text;
@@ -303,6 +314,7 @@ std::string sandbox_text(const json::Value& sandbox) {
   add("limits", limits_text(sandbox));
   add("network", network_text(sandbox));
   if (const std::string volumes = volumes_of(sandbox); !volumes.empty()) add("volumes", volumes);
+  if (const std::string ports = ports_of(sandbox); !ports.empty()) add("ports", ports);
   if (is_true(sandbox, "warm")) add("warm", "yes");
   add("processes", shown(sandbox, "processes"));
   return text;

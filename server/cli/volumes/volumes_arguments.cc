@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "runtime/service/volume_requests.h"
@@ -15,6 +16,7 @@ namespace {
 // As CLI11 hands them over.
 struct RawVolumeArguments {
   std::string name;
+  std::string new_name;
   std::string original;
   std::vector<std::string> ids;
   std::uint32_t size = 0;
@@ -39,10 +41,12 @@ struct VolumeCommands::State {
   CLI::App* list = nullptr;
   CLI::App* get = nullptr;
   CLI::App* copy = nullptr;
+  CLI::App* change = nullptr;
   CLI::App* remove = nullptr;
 
   Format format() const { return raw.json ? Format::json : Format::text; }
   Command of_new(const CLI::App& command) const;
+  Command of_change() const;
   Command of_some() const;
 };
 
@@ -60,6 +64,22 @@ Command VolumeCommands::State::of_new(const CLI::App& command) const {
                                             .size_mb = given(command, "--size", raw.size),
                                             .copy_of = raw.original,
                                             .format = format()});
+}
+
+Command VolumeCommands::State::of_change() const {
+  if (raw.name.empty()) return usage("volume change: expected the ID or the name of a volume");
+  ChangeVolumeOptions options{.id = raw.name,
+                              .name = std::nullopt,
+                              .size_mb = given(*change, "--size", raw.size),
+                              .format = format()};
+  if (change->count("--name") > 0) options.name = raw.new_name;
+  if (!options.name && !options.size_mb) {
+    return usage("volume change: expected what to change: --name, --size or both");
+  }
+  if (options.name && !runtime::json::is_utf8(*options.name)) {
+    return usage("volume change: --name: expected UTF-8");
+  }
+  return VolumesOptions(std::move(options));
 }
 
 Command VolumeCommands::State::of_some() const {
@@ -96,6 +116,11 @@ void VolumeCommands::define(CLI::App& app) {
   state.copy->add_option("name", raw.name, "A name for the copy")->type_name("NAME");
   add_size(*state.copy, raw.size, "The most that its files may take [that of the original]");
   add_format(*state.copy, raw.json);
+  state.change = state.volume->add_subcommand("change", "Give one another name or another size");
+  state.change->add_option("id", raw.name, "Its id or its name")->type_name("ID");
+  state.change->add_option("--name", raw.new_name, "Its new name")->type_name("NAME");
+  add_size(*state.change, raw.size, "The most that its files may take from now on");
+  add_format(*state.change, raw.json);
   state.remove = state.volume->add_subcommand("delete", "Remove some, with all in them");
   state.remove->add_option("ids", raw.ids, "Ids or names")->type_name("ID");
   state.volume->footer(
@@ -109,6 +134,7 @@ std::optional<Command> VolumeCommands::parsed() const {
   if (!state_->volume->parsed()) return std::nullopt;
   if (state_->create->parsed()) return state_->of_new(*state_->create);
   if (state_->copy->parsed()) return state_->of_new(*state_->copy);
+  if (state_->change->parsed()) return state_->of_change();
   return state_->of_some();
 }
 

@@ -1,6 +1,7 @@
 #include "server/cli/volumes/volumes_command.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <map>
 #include <string>
 #include <utility>
@@ -75,12 +76,16 @@ std::string volume_text(const json::Value& volume, const Names& names) {
   return text;
 }
 
+// How a command takes the name that a volume is to have.
+enum class NewName : std::uint8_t { as_word, as_option };
+
 // The answer, or what the server said to `name` in the words of the command line.
 jail::Result<std::string> in_words(ServerClient& client, jail::Result<std::string> answer,
-                                   const std::string& name) {
+                                   const std::string& name, NewName how = NewName::as_word) {
   if (answer) return answer;
   jail::Error error = answer.error();
-  error.doing = refusal_of_a_volume(std::move(error.doing), name);
+  const bool is_told = how == NewName::as_option && error.doing.starts_with("--name: ");
+  if (!is_told) error.doing = refusal_of_a_volume(std::move(error.doing), name);
   error.doing = with_sandbox_name(client, std::move(error.doing));
   return error;
 }
@@ -114,6 +119,20 @@ struct DispatchVolumes {
   int operator()(const GetVolumeOptions& options) const {
     const auto answer = client.get(volume_path(options.id));
     return show(client, in_words(client, answer, options.id), options.format,
+                [&](const json::Value& volume) {
+                  return volume_text(volume,
+                                     has_sandboxes(volume) ? sandbox_names(client) : Names());
+                });
+  }
+  int operator()(const ChangeVolumeOptions& options) const {
+    json::Writer writer;
+    writer.begin_object();
+    if (options.name) writer.key("name").string(*options.name);
+    if (options.size_mb) writer.key("size_mb").integer(*options.size_mb);
+    writer.end_object();
+    const auto answer = client.ask(
+        {.method = "PATCH", .path = volume_path(options.id), .body = std::move(writer).take()});
+    return show(client, in_words(client, answer, options.id, NewName::as_option), options.format,
                 [&](const json::Value& volume) {
                   return volume_text(volume,
                                      has_sandboxes(volume) ? sandbox_names(client) : Names());

@@ -27,11 +27,18 @@ struct GetVolumeOptions {
   Format format = Format::text;
 };
 
+struct ChangeVolumeOptions {
+  std::string id;  // or its name
+  std::optional<std::string> name;
+  std::optional<std::uint32_t> size_mb;  // this or a name is given
+  Format format = Format::text;
+};
+
 struct DeleteVolumesOptions {
   std::vector<std::string> ids;  // or names; not empty
 };
 
-using VolumesOptions =
-    std::variant<CreateVolumeOptions, ListVolumesOptions, GetVolumeOptions, DeleteVolumesOptions>;
+using VolumesOptions = std::variant<CreateVolumeOptions, ListVolumesOptions, GetVolumeOptions,
+                                    ChangeVolumeOptions, DeleteVolumesOptions>;
 
 }  // namespace server::client

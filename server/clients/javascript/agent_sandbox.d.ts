@@ -160,6 +160,8 @@ export interface SandboxOptions extends CallOptions {
   network?: SandboxNetwork;
   /** Each at a place where nothing else is, such as /data. */
   volumes?: { volume: string; path: string; readOnly?: boolean }[];
+  /** Where servers in it will listen. */
+  ports?: number[];
 }
 
 /** `cpu`: how many processors, such as 0.5; only where the server's sandboxes have cgroups. */
@@ -279,6 +281,7 @@ export class Client {
   auditStream(options?: CallOptions & { kind?: string; sandbox?: string; cursor?: string }): EventStream<FollowEvent>;
   /** Those that a request may name. */
   templates(options?: CallOptions): Promise<Template[]>;
+  template(name: string, options?: CallOptions): Promise<Template>;
   health(options?: CallOptions): Promise<Health>;
   stats(options?: CallOptions): Promise<Stats>;
   /** The same for Prometheus. */
@@ -311,6 +314,8 @@ export interface Volumes {
   /** Makes one, empty or with the files of another one. */
   create(name: string, options?: CallOptions & { sizeMb?: number; copyOf?: string }): Promise<Volume>;
   get(volumeId: string, options?: CallOptions): Promise<Volume>;
+  /** Changes what is given, all of it or nothing. One that a sandbox has keeps its name. */
+  change(volumeId: string, options?: CallOptions & { name?: string; sizeMb?: number }): Promise<Volume>;
   /** One page, newest first. */
   list(options?: PageOptions): Promise<VolumePage>;
   /** All pages. */

@@ -76,6 +76,9 @@ export class Client {
   async templates(options = {}) {
     return (await this.#session.json("GET", "/v1/templates", callOf(options))).templates;
   }
+  template(name, options = {}) {
+    return this.#session.json("GET", `/v1/templates/${encodeURIComponent(name)}`, callOf(options));
+  }
   health(options = {}) {
     return this.#session.json("GET", "/health", callOf(options));
   }
@@ -148,6 +151,9 @@ class Volumes {
   }
   get(volumeId, options = {}) {
     return this.#session.json("GET", this.#path(volumeId), callOf(options));
+  }
+  change(volumeId, options = {}) {
+    return this.#session.json("PATCH", this.#path(volumeId), withBody(options));
   }
   list(options = {}) {
     return this.#session.json("GET", "/v1/volumes", withQuery(options));

@@ -235,6 +235,13 @@ export interface SandboxVolume {
   readOnly: boolean;
 }
 
+/** A port that it declares; `host` is its own name, where the operator has a domain for ports. */
+export interface SandboxPort {
+  port: number;
+  path: string;
+  host: string | null;
+}
+
 export interface SandboxDetails {
   id: string;
   name: string | null;
@@ -257,6 +264,7 @@ export interface SandboxDetails {
   enforcedBy: Limits;
   network: "none" | { allow: string[]; secrets?: SecretName[] };
   volumes: SandboxVolume[];
+  ports: SandboxPort[];
   processes: number;
   accessToken?: string | null;
 }

@@ -13,7 +13,7 @@ function __agent_sandbox_names_none_after
     set -l before ''
     set -l wanted $argv
     for word in $words[2..-1]
-        if contains -- $before --env --workdir --timeout --idle --tail --signal --expires --allow --secret --volume --size --limit --status --listen --event --url --name --previous
+        if contains -- $before --env --workdir --timeout --idle --tail --signal --expires --allow --secret --volume --size --limit --status --listen --event --url --name --previous --port
             set before ''
         else if string match -q -- '-*' $word
             set before $word
@@ -144,18 +144,20 @@ complete -c agent-sandbox -n $seen -l tail -x -d 'Begin with the latest lines'
 complete -c agent-sandbox -n '__fish_seen_subcommand_from doctor' -l json -d 'For machines'
 complete -c agent-sandbox -n '__fish_seen_subcommand_from doctor' -l speed -d 'Only measure the speed of the host'
 
-set -l actions create list get copy delete
+set -l actions create list get copy change delete
 set -l seen "__fish_seen_subcommand_from volume; and not __fish_seen_subcommand_from $actions"
 complete -c agent-sandbox -n $seen -a create -d 'Make an empty one'
 complete -c agent-sandbox -n $seen -a list -d 'Show them'
 complete -c agent-sandbox -n $seen -a get -d 'Show one'
 complete -c agent-sandbox -n $seen -a copy -d 'Make one with the files of another'
+complete -c agent-sandbox -n $seen -a change -d 'Give one another name or size'
 complete -c agent-sandbox -n $seen -a delete -d 'Remove some'
 
-set -l seen '__fish_seen_subcommand_from volume; and __fish_seen_subcommand_from create copy'
+set -l seen '__fish_seen_subcommand_from volume; and __fish_seen_subcommand_from create copy change'
 complete -c agent-sandbox -n $seen -l size -x -d 'The most that its files may take, in MB'
-set -l seen '__fish_seen_subcommand_from volume; and __fish_seen_subcommand_from create copy list get'
+set -l seen '__fish_seen_subcommand_from volume; and __fish_seen_subcommand_from create copy change list get'
 complete -c agent-sandbox -n $seen -l json -d 'Print what the server answers'
+complete -c agent-sandbox -n '__fish_seen_subcommand_from volume; and __fish_seen_subcommand_from change' -l name -x -d 'Its new name'
 
 set -l actions create list get change test secret delete
 set -l seen "__fish_seen_subcommand_from webhook; and not __fish_seen_subcommand_from $actions"
@@ -242,6 +244,7 @@ complete -c agent-sandbox -n $seen -l secret -x -d 'A header that only the serve
 
 set -l seen '__fish_seen_subcommand_from sandbox; and __fish_seen_subcommand_from create'
 complete -c agent-sandbox -n $seen -l volume -xa '(__agent_sandbox_known volumes | string replace -r \'$\' :)' -d 'Let it have a volume, NAME:PATH'
+complete -c agent-sandbox -n $seen -l port -x -d 'Where a server in it will listen'
 
 set -l seen '__fish_seen_subcommand_from sandbox; and __fish_seen_subcommand_from change'
 complete -c agent-sandbox -n $seen -l no-network -d 'Let it reach nothing'
@@ -286,7 +289,7 @@ for action in get exec shell ls rm url watch ps logs kill port token events metr
 end
 complete -c agent-sandbox -n '__fish_seen_subcommand_from sandbox; and __fish_seen_subcommand_from pause resume delete' -a '(__agent_sandbox_known sandboxes)'
 complete -c agent-sandbox -n '__fish_seen_subcommand_from sandbox; and __fish_seen_subcommand_from cp' -a '(__agent_sandbox_known sandboxes | string replace -r \'$\' :)'
-for action in get copy
+for action in get copy change
     complete -c agent-sandbox -n "__agent_sandbox_names_none_after volume $action" -a '(__agent_sandbox_known volumes)'
 end
 complete -c agent-sandbox -n '__fish_seen_subcommand_from volume; and __fish_seen_subcommand_from delete' -a '(__agent_sandbox_known volumes)'

@@ -32,8 +32,9 @@ TEST(FieldWords, ARefusalNamesTheOptionInPlaceOfTheField) {
        "on"},
       {"/workspace/timeout_seconds: there is no such file or directory",
        "/workspace/timeout_seconds: there is no such file or directory"},
-      {"box ended: volume v had too much; a copy of it can be larger (copy_of)",
-       "box ended: volume v had too much; `agent-sandbox volume copy --size` makes a larger one"},
+      {"box ended: volume v had too much; a larger size_mb makes room for more",
+       "box ended: volume v had too much; `agent-sandbox volume change --size` makes room for "
+       "more"},
       {"", ""}};
   for (const auto& [detail, text] : cases) EXPECT_EQ(refusal_in_options(detail), text);
 }

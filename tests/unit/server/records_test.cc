@@ -141,6 +141,7 @@ TEST(Records, ASandboxComesBackAsItWas) {
   sandbox.pauses = 9ms;
   sandbox.paused_since = 10us;
   sandbox.left = 11ms;
+  sandbox.ports = {8000, 65'535};
   const auto back = decode_sandbox(encode_record(sandbox));
   ASSERT_TRUE(back.has_value()) << back.error().message();
   // Equal fields give equal bytes.
@@ -149,6 +150,7 @@ TEST(Records, ASandboxComesBackAsItWas) {
   EXPECT_EQ(back->outcome->code, "timeout_cpu");
   EXPECT_EQ(back->volumes, sandbox.volumes);
   EXPECT_EQ(back->env, sandbox.env);
+  EXPECT_EQ(back->ports, sandbox.ports);
   EXPECT_EQ(back->paused_since, sandbox.paused_since);
   EXPECT_FALSE(decode_sandbox(encode_record(full_task())).has_value());
 }

@@ -101,6 +101,11 @@ TEST(SandboxArguments, VolumesHaveAPlaceAndMayBeReadOnly) {
                 {.volume = "models", .path = "/mnt/models", .is_read_only = true}}));
 }
 
+TEST(SandboxArguments, PortsMayRepeat) {
+  const auto options = parsed_as<CreateOptions>({"create", "--port", "8000", "--port", "9000"});
+  EXPECT_EQ(options.ports, (std::vector<std::uint32_t>{8000, 9000}));
+}
+
 TEST(SandboxArguments, TimesAndSizesMayHaveUnits) {
   const auto options = parsed_as<CreateOptions>(
       {"create", "--memory", "1g", "--disk", "128m", "--timeout", "2h", "--idle", "90s"});

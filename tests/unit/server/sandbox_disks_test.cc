@@ -76,6 +76,36 @@ TEST_F(SandboxDisksTest, ALimitIsChangedWithinWhatIsThereAndWhatTheHostHas) {
   EXPECT_EQ(disk->limits().bytes, 19 * mb);
 }
 
+TEST_F(SandboxDisksTest, OneThatGrowsIsPromisedTheRest) {
+  const auto disks = open(0);
+  const std::uint64_t part = available() / 10;
+  const auto first = disks->make(2 * part);
+  const auto second = disks->make(2 * part);
+  ASSERT_TRUE(first && second);
+  ASSERT_TRUE(disks->resize(**first, 4 * part));
+  EXPECT_EQ((*first)->limits().bytes, 4 * part);
+  EXPECT_EQ((*first)->allowed().bytes, 4 * part);
+  const auto refused = disks->resize(**second, 8 * part);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().kind, jail::ErrorKind::exhausted);
+  EXPECT_EQ((*second)->limits().bytes, 2 * part) << "one that is refused stays as it was";
+}
+
+TEST_F(SandboxDisksTest, ALowerLimitEndsNoneForWhatIsThere) {
+  const auto disks = open(0);
+  constexpr std::uint64_t mb = 1u << 20;
+  const auto disk = *disks->make(30 * mb);
+  DiskUse use;
+  use.bytes = 20 * mb;
+  disk->note(use);
+  disk->limit(10 * mb);
+  EXPECT_EQ(disk->limits().bytes, 10 * mb);
+  EXPECT_FALSE(disk->is_beyond());
+  use.bytes = 25 * mb;
+  EXPECT_TRUE(disk->is_beyond(use));
+  EXPECT_FALSE(SandboxDisk::reserve(disk)->take(1)) << "it is full";
+}
+
 TEST_F(SandboxDisksTest, TheReserveIsNoOnes) {
   const auto disks = open(available() / 10 * 6);
   EXPECT_EQ(disks->shortage(), std::nullopt);

@@ -32,6 +32,19 @@ TEST(VolumeArguments, CreateAndCopyTakeANameAndASize) {
   EXPECT_EQ(copied.format, Format::json);
 }
 
+TEST(VolumeArguments, ChangeTakesANameOrASize) {
+  const auto both =
+      volume_parsed_as<ChangeVolumeOptions>({"change", "data", "--name", "kept", "--size", "4g"});
+  EXPECT_EQ(both.id, "data");
+  EXPECT_EQ(both.name, "kept");
+  EXPECT_EQ(both.size_mb, 4096u);
+  const auto one =
+      volume_parsed_as<ChangeVolumeOptions>({"change", "data", "--size", "5", "--json"});
+  EXPECT_FALSE(one.name);
+  EXPECT_EQ(one.size_mb, 5u);
+  EXPECT_EQ(one.format, Format::json);
+}
+
 TEST(VolumeArguments, ListGetAndDelete) {
   EXPECT_EQ(volume_parsed_as<ListVolumesOptions>({"list", "--json"}).format, Format::json);
   EXPECT_EQ(volume_parsed_as<GetVolumeOptions>({"get", "data"}).id, "data");
@@ -48,6 +61,9 @@ TEST(VolumeArguments, Mistakes) {
       {{"volume"}, "subcommand"},
       {{"volume", "create"}, "NAME"},
       {{"volume", "create", ""}, "NAME"},
+      {{"volume", "change", "--size", "5"}, "volume change: expected the ID"},
+      {{"volume", "change", "data"}, "expected what to change: --name, --size or both"},
+      {{"volume", "change", "data", "--size", "0"}, "--size"},
       {{"volume", "create", "a", "b"}, "b"},
       {{"volume", "create", "a", "--size", "0"}, "--size"},
       {{"volume", "copy"}, "ID"},

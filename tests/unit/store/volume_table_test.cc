@@ -23,6 +23,11 @@ TEST(VolumeTable, KeepsAllOfOne) {
   row.size_mb = 4;
   ASSERT_TRUE(table.add(row).has_value());
   EXPECT_FALSE(table.add(row).has_value()) << "an id is one volume's";
+  row.name = "renamed";
+  row.size_mb = 7;
+  ASSERT_TRUE(table.put(row).has_value());
+  EXPECT_EQ(table.all()->front().name, "data") << "put() leaves the name and the size";
+  ASSERT_TRUE(table.change(row).has_value());
   row.state = VolumeRow::State::removing;
   row.used_bytes = 5;
   row.files = 6;
@@ -37,8 +42,8 @@ TEST(VolumeTable, KeepsAllOfOne) {
   EXPECT_EQ(back.id, "a");
   EXPECT_EQ(back.owner, "me");
   EXPECT_EQ(back.created, row.created);
-  EXPECT_EQ(back.name, "data");
-  EXPECT_EQ(back.size_mb, 4u);
+  EXPECT_EQ(back.name, "renamed");
+  EXPECT_EQ(back.size_mb, 7u);
   EXPECT_EQ(back.state, VolumeRow::State::removing);
   EXPECT_EQ(back.used_bytes, 5u);
   EXPECT_EQ(back.files, 6u);

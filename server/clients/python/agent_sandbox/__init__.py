@@ -22,8 +22,8 @@ from .events import Event, FileChange
 from .fields import UNSET
 from .sandbox_answers import (CreatedWebhook, FileEntry, FileList, MetricLimits, NetworkUse, OutputPiece, ProcessDetails,
                               ProcessOutput, ProcessResult, SandboxDetails, SandboxEvent, SandboxEventPage, SandboxLimits,
-                              SandboxLogEntry, SandboxLogPage, SandboxMetrics, SandboxPage, SandboxUsage, SearchMatch, SearchResult,
-                              SandboxVolume, SignedUrl, Volume, VolumePage, VolumeUser, Webhook, WebhookTry)
+                              SandboxLogEntry, SandboxLogPage, SandboxMetrics, SandboxPage, SandboxPort, SandboxUsage, SearchMatch,
+                              SearchResult, SandboxVolume, SignedUrl, Volume, VolumePage, VolumeUser, Webhook, WebhookTry)
 from .synchronous.client import Client
 from .synchronous.processes import Process
 from .synchronous.sandboxes import Sandbox
@@ -37,7 +37,7 @@ __all__ = [
     "FileList", "Forbidden", "Health", "InvalidAddress", "Job", "JobPage", "JobSummary", "Lesson", "LessonPage", "Limits",
     "MetricLimits", "NetworkDecision", "NetworkUse", "NoProvider", "NotFound", "Outcome", "OutputPiece", "Process", "ProcessDetails", "ProcessOutput",
     "ProcessResult", "RunResult", "Sandbox", "SandboxDetails", "SandboxError", "SandboxEvent", "SandboxEventPage", "SandboxLimits",
-    "SandboxLogEntry", "SandboxLogPage", "SandboxMetrics", "SandboxPage", "SandboxUsage", "SandboxVolume", "SearchMatch", "SearchResult",
+    "SandboxLogEntry", "SandboxLogPage", "SandboxMetrics", "SandboxPage", "SandboxPort", "SandboxUsage", "SandboxVolume", "SearchMatch", "SearchResult",
     "ServerFailure", "SignedUrl", "SkippedArtifact", "Stats", "TaskResult", "Template", "Terminal", "Timings", "TooLarge", "TooManyRequests",
     "Unauthorized", "Unavailable", "UnexpectedAnswer", "Usage", "Volume", "VolumePage", "VolumeUser", "Vote", "Webhook", "WebhookTry",
 ]

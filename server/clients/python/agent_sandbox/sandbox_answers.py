@@ -26,6 +26,15 @@ class SandboxVolume(Answer):
 
 
 @dataclass(frozen=True)
+class SandboxPort(Answer):
+    """A port that a sandbox declares. `host` is its own name, where the operator has a domain for ports."""
+
+    port: int
+    path: str
+    host: Optional[str]
+
+
+@dataclass(frozen=True)
 class SandboxDetails(Answer):
     """The state of a sandbox when it was asked for. `state` is running, paused or ended."""
 
@@ -52,6 +61,7 @@ class SandboxDetails(Answer):
     disk_kind: str = "memory"  # or "directory"
     warm: bool = False
     volumes: List[SandboxVolume] = field(default_factory=list)
+    ports: List[SandboxPort] = field(default_factory=list)  # that it declares
 
 
 @dataclass(frozen=True)

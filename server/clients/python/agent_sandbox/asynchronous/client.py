@@ -4,6 +4,7 @@ from __future__ import annotations
 import ssl
 from typing import Any, Dict, List, Mapping, Optional, Type, Union
 
+from ..address import segment
 from ..answers import BenchmarkReport, Health, RunResult, Stats, TaskResult, Template, TemplateList
 from ..events import CODE, TASK
 from ..fields import request_fields
@@ -104,6 +105,9 @@ class AsyncClient:
     async def templates(self) -> List[Template]:
         """Returns the templates that a request may name."""
         return TemplateList.of(await self._session.json(Request("GET", "/v1/templates"))).templates
+
+    async def template(self, name: str) -> Template:
+        return Template.of(await self._session.json(Request("GET", f"/v1/templates/{segment(name)}")))
 
     async def health(self) -> Health:
         """Checks that the server is there. A server that is stopping raises Unavailable."""

@@ -26,7 +26,8 @@ class AsyncSandboxes:
                      timeout_seconds: Union[float, None, Unset] = UNSET,
                      idle_seconds: Union[float, None, Unset] = UNSET, on_timeout: Optional[str] = None,
                      auto_resume: Optional[bool] = None, network: Optional[Network] = None,
-                     volumes: Optional[List[Mapping[str, Any]]] = None, warm: Optional[bool] = None) -> AsyncSandbox:
+                     volumes: Optional[List[Mapping[str, Any]]] = None,
+                     warm: Optional[bool] = None, ports: Optional[List[int]] = None) -> AsyncSandbox:
         """Makes a sandbox that lives for `timeout_seconds` (None: as long as the operator allows). A `with` block
         deletes it at its end. `volumes` are `{"volume": name, "path": "/data"}`, and perhaps `"read_only": True`.
         In a `warm` one code of its template, python or data, begins with all modules of that imported."""

@@ -29,6 +29,11 @@ class AsyncVolumes:
     async def get(self, volume_id: str) -> Volume:
         return Volume.of(await self._session.json(Request("GET", self._path(volume_id))))
 
+    async def change(self, volume_id: str, *, name: Optional[str] = None, size_mb: Optional[int] = None) -> Volume:
+        """Changes the given fields, all of them or none. One that a sandbox has keeps its name."""
+        fields = request_fields(locals())
+        return Volume.of(await self._session.json(Request("PATCH", self._path(volume_id), body=fields)))
+
     async def list(self, *, limit: Optional[int] = None, cursor: Optional[str] = None) -> VolumePage:
         """Returns one page, newest first."""
         return VolumePage.of(await self._session.json(Request("GET", "/v1/volumes", request_fields(locals()))))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ssl
 from typing import Any, Dict, List, Mapping, Optional, Type, Union
 
+from ..address import segment
 from ..answers import BenchmarkReport, Health, RunResult, Stats, TaskResult, Template, TemplateList
 from ..events import CODE, TASK
 from ..fields import request_fields
@@ -105,6 +106,9 @@ class Client:
     def templates(self) -> List[Template]:
         """Returns the templates that a request may name."""
         return TemplateList.of(self._session.json(Request("GET", "/v1/templates"))).templates
+
+    def template(self, name: str) -> Template:
+        return Template.of(self._session.json(Request("GET", f"/v1/templates/{segment(name)}")))
 
     def health(self) -> Health:
         """Checks that the server is there. A server that is stopping raises Unavailable."""

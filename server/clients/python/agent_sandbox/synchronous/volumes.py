@@ -30,6 +30,11 @@ class Volumes:
     def get(self, volume_id: str) -> Volume:
         return Volume.of(self._session.json(Request("GET", self._path(volume_id))))
 
+    def change(self, volume_id: str, *, name: Optional[str] = None, size_mb: Optional[int] = None) -> Volume:
+        """Changes the given fields, all of them or none. One that a sandbox has keeps its name."""
+        fields = request_fields(locals())
+        return Volume.of(self._session.json(Request("PATCH", self._path(volume_id), body=fields)))
+
     def list(self, *, limit: Optional[int] = None, cursor: Optional[str] = None) -> VolumePage:
         """Returns one page, newest first."""
         return VolumePage.of(self._session.json(Request("GET", "/v1/volumes", request_fields(locals()))))
