@@ -196,7 +196,7 @@ jail_status jail_spec_set_limits(jail_spec* spec, const jail_limits* limits, jai
 jail_status jail_spec_set_max_limits(jail_spec* spec, const jail_limits* limits,
                                      jail_error* error) {
   return guarded(__func__, {{"spec", spec}, {"limits", limits}}, error, [&]() -> Result<void> {
-    const Result<jail::Limits> read = jail::c::limits_of(limits);
+    const Result<jail::Limits> read = jail::c::jail_limits_of(limits);
     if (!read) return read.error();
     spec->spec.max_limits = *read;
     return {};
