@@ -166,7 +166,7 @@ class Warm(CodeTest):
         self.code(self.sandbox, "open('kept', 'w').write('left')")
         self.assertEqual("left", self.sandbox.get("/workspace/kept").body.decode())
         late = self.code(self.sandbox, "import time; time.sleep(60)", timeout_seconds=0.3)
-        self.assertEqual(("wall_time", True), (late["outcome"]["code"], late["warm"]))
+        self.assertEqual(("timeout_wall", True), (late["outcome"]["code"], late["warm"]))
         self.assertEqual("left\n", self.code(self.sandbox, "print(open('kept').read())")["stdout"])
 
     def test_signals_and_input_of_a_fork(self):
