@@ -57,8 +57,8 @@ bool has_any(std::string_view text, std::span<const std::string_view> words) {
                              [&](std::string_view word) { return text.find(word) != text.npos; });
 }
 
-// Of a destination that is asked for again the server tells the first refusal, and counts the
-// others. The latest one is told where none came since the process began.
+// The server tells the first refusal of a destination and counts the next ones, so the latest one
+// that it told is said where none came since the process began.
 void tell_refused_connections(ServerClient& client, const std::string& id,
                               std::string_view started_at) {
   const auto answer = client.get(sandbox_path(id) + "/events?kind=egress_refused&limit=20");
