@@ -100,6 +100,8 @@ bool is_printable(std::string_view text) {
   });
 }
 
+bool begins_tls(std::string_view text) { return text.starts_with("\x16\x03"); }
+
 std::optional<std::string> check_head(std::string_view head) {
   Seen seen;
   bool http_1_0 = false;

@@ -13,6 +13,10 @@ inline constexpr int max_header_lines = 100;
 // Returns true where there are no control characters other than the tabulator.
 bool is_printable(std::string_view text);
 
+// Returns true where `text` begins as a TLS handshake does (RFC 8446, section 5.1). Such a client
+// waits for an answer before it sends anything that looks like the end of a head.
+bool begins_tls(std::string_view text);
+
 // `head` runs from the request line to the empty line, both included. Returns std::nullopt where it
 // is valid, else the complaint for the client: line ends other than CRLF, control characters,
 // folded lines, repeated headers that decide framing, host or identity, Transfer-Encoding other

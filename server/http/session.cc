@@ -233,6 +233,10 @@ class BeastSession final : public Session, public std::enable_shared_from_this<B
     for (;;) {
       while (text_of(buffer_).starts_with("\r\n")) buffer_.consume(2);
       const std::string_view text = text_of(buffer_);
+      if (begins_tls(text)) {
+        head_.request_id = runtime::make_uuid();
+        co_return problem(RefusalCode::bad_http, "this port speaks HTTP without TLS: use http://");
+      }
       // Line ends without CR end the search too, so that check_head() can refuse them.
       const std::size_t end = std::min(text.find("\n\r\n"), text.find("\n\n"));
       if (std::min(end, text.size()) > options_.max_head_bytes) {

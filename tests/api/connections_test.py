@@ -71,6 +71,12 @@ class Connections(live_server.ServerTest):
         answer = raw(self.server.port, HEAD + b"Content-Length: 1000000000\r\n\r\n", 5)
         self.assertRegex(answer, rb"^HTTP/1.1 413 ")
 
+    def test_a_client_that_wants_tls_is_answered_before_it_waits(self):
+        hello = b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" + bytes(500)
+        answer = raw(self.server.port, hello, 5)
+        self.assertTrue(answer.startswith(b"HTTP/1.1 400 "), answer)
+        self.assertIn(b"this port speaks HTTP without TLS: use http://", answer)
+
     def test_expect_continue(self):
         with socket.create_connection(("127.0.0.1", self.server.port), time_scale.scaled(10)) as connection:
             connection.sendall(HEAD + b"Connection: close\r\nExpect: 100-continue\r\nContent-Length: %d\r\n\r\n" % len(BODY))

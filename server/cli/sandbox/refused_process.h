@@ -4,6 +4,7 @@
 #include <string>
 #include <string_view>
 
+#include "runtime/json/reader.h"
 #include "server/cli/sandbox/server_client.h"
 
 namespace server::client {
@@ -18,8 +19,10 @@ class Tail {
   std::string text_;
 };
 
-// Says which limit of the sandbox a process seems to have met that ended by itself, by the end of
-// its standard error. Asks the server for the limits.
-void tell_refused(ServerClient& client, const std::string& id, std::string_view error_tail);
+// Says which limit of the sandbox a process seems to have met that ended by itself, or what its
+// network refused, by the end of its standard error. Asks the server for the limits, or for the
+// connections that were refused. `process`: what the server says of it.
+void tell_refused(ServerClient& client, const std::string& id, const runtime::json::Value& process,
+                  std::string_view error_tail);
 
 }  // namespace server::client

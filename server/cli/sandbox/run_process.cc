@@ -204,7 +204,7 @@ int exec(ServerClient& client, ExecOptions options) {
   const bool has_large_file = exit_code == exit_signal_base + SIGXFSZ;
   if (has_large_file) error_tail.add("File too large");
   if (has_large_file || fate_of(*ended).empty()) {
-    tell_refused(client, options.id, error_tail.text());
+    tell_refused(client, options.id, *ended, error_tail.text());
   }
   return exit_code;
 }
