@@ -230,6 +230,7 @@ TEST_F(WarmLiving, AJailHasLimitsOfItsOwn) {
   // Both are more than the template's.
   limits.memory_bytes = std::uint64_t{3} << 30;
   limits.cpu = std::chrono::hours(1);
+  const std::uint64_t leases = (*pool_)->state().leases;
   auto made = (*pool_)->launch_living(limits);
   ASSERT_TRUE(made) << made.error().message();
   ASSERT_TRUE(made->wait(Phase::ready, scaled(seconds(10))));
@@ -243,6 +244,9 @@ TEST_F(WarmLiving, AJailHasLimitsOfItsOwn) {
                                    "except OSError as error: print(error.strerror)"));
   EXPECT_EQ(outcome.out, "True [(5, 5), (3602, 3602)] True\nNo space left on device\n")
       << outcome.err;
+  const jail::PoolState state = (*pool_)->state();
+  EXPECT_EQ(state.leased, 0u);
+  EXPECT_EQ(state.leases, leases);
   limits.processes = 3;
   const auto refused = (*pool_)->launch_living(limits);
   ASSERT_FALSE(refused);

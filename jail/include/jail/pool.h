@@ -136,8 +136,8 @@ class Pool {
   // on demand. The zygote forks processes into it (ProcessSpec::warm) as long as the pool keeps
   // that zygote. Once another one has taken over, it is kept while living jails of it are there,
   // unless there are three later ones of that kind. Without it processes can only be executed. Its
-  // processes neither signal nor see each other. Errors: as launch(), and unsupported where
-  // Landlock does not scope signals (Linux 6.12).
+  // processes neither signal nor see each other. PoolState does not count it. Errors: as launch(),
+  // and unsupported where Landlock does not scope signals (Linux 6.12).
   Result<Jail> launch_living();
 
   // The same with limits of its own in place of the template's, which may be larger than those.

@@ -38,12 +38,13 @@ void Pool::State::drop_replaced_hosts() {
   });
 }
 
+// It is no lease: it lives for long, and no waiting jail could have taken its place.
 Result<Jail> Pool::State::launch_living(State& state, const Living& living) {
   Lock lock(state.mutex);
   // Held from now on: another zygote may take over while the jail is made.
   auto kept = state.host == nullptr ? nullptr : state.host->for_living;
   auto jail = state.make(lock, Waited::for_it, -1, &living);
-  if (jail) state.note_lease(*jail, true, std::move(kept));
+  if (jail) Jail::State::keep(*jail, std::move(kept));
   return jail;
 }
 

@@ -291,7 +291,7 @@ std::optional<Jail> Pool::State::take_made_ahead() {
 }
 
 // Counted as leased until its owner gives it up.
-void Pool::State::note_lease(Jail& jail, bool missed, std::shared_ptr<void> also_kept) {
+void Pool::State::note_lease(Jail& jail, bool missed) {
   demand.leased();
   ++counts.leases;
   if (missed) {
@@ -300,9 +300,8 @@ void Pool::State::note_lease(Jail& jail, bool missed, std::shared_ptr<void> also
     last_miss = Clock::now();
   }
   ++*leased;
-  Jail::State::keep(
-      jail, std::shared_ptr<void>(
-                nullptr, [counter = leased, kept = std::move(also_kept)](void*) { --*counter; }));
+  Jail::State::keep(jail,
+                    std::shared_ptr<void>(nullptr, [counter = leased](void*) { --*counter; }));
 }
 
 Pool::Pool(std::shared_ptr<State> state) noexcept : state_(std::move(state)) {}

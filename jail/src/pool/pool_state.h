@@ -81,7 +81,7 @@ struct Pool::State {
   Result<int> order_socket() const;
   std::optional<Jail> take_ready();
   std::optional<Jail> take_made_ahead();
-  void note_lease(Jail& jail, bool missed, std::shared_ptr<void> also_kept = nullptr);
+  void note_lease(Jail& jail, bool missed);
   void keep_for_living_jails(std::shared_ptr<Host> replaced);
   void drop_replaced_hosts();
   static Result<Jail> launch_living(State& state, const Living& living);
