@@ -14,7 +14,6 @@ namespace runtime {
 namespace {
 
 using json::Value;
-using std::chrono::milliseconds;
 using Type = Field::Type;
 
 constexpr std::size_t max_input_bytes = 1u << 20;
@@ -69,7 +68,7 @@ Complaint read_process_seconds(const Field& field, const Value& value, const Req
                                ProcessRequest& request) {
   const auto seconds = number_of(value);
   if (!seconds || !is_within(field, *seconds, rules)) return expectation(field, rules);
-  request.timeout = milliseconds(std::llround(*seconds * 1000));
+  request.timeout = std::chrono::milliseconds(std::llround(*seconds * 1000));
   return std::nullopt;
 }
 

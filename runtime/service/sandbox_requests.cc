@@ -13,7 +13,6 @@ namespace runtime {
 namespace {
 
 using json::Value;
-using std::chrono::milliseconds;
 using Type = Field::Type;
 using Words = std::vector<std::string>;
 
@@ -77,7 +76,7 @@ Complaint read_new_metadata(const Field& field, const Value& value, const Reques
 // Reads a number of seconds; sets `if_null` for null.
 template <auto member, class Request>
 Complaint read_seconds_or_null(const Field& field, const Value& value, const RequestRules& rules,
-                               Request& request, std::optional<milliseconds> if_null) {
+                               Request& request, std::optional<std::chrono::milliseconds> if_null) {
   if (value.is_null()) {
     if (if_null) {
       request.*member = *if_null;
@@ -90,7 +89,7 @@ Complaint read_seconds_or_null(const Field& field, const Value& value, const Req
   if (!seconds || !is_within(field, *seconds, rules)) {
     return "expected a number " + range_of(field, rules) + ", or null";
   }
-  request.*member = milliseconds(std::llround(*seconds * 1000));
+  request.*member = std::chrono::milliseconds(std::llround(*seconds * 1000));
   return std::nullopt;
 }
 
@@ -262,7 +261,7 @@ std::optional<Refusal> check_warm(const SandboxRequest& request) {
   if (request.processes < min_processes_when_warm) {
     return Refusal{.code = RefusalCode::out_of_range,
                    .detail = "limits: processes: expected an integer 4 .. " +
-                             std::to_string(max_processes) + " with warm"};
+                             std::to_string(max_sandbox_processes) + " with warm"};
   }
   return std::nullopt;
 }

@@ -10,7 +10,7 @@
 namespace runtime {
 namespace {
 
-constexpr double max_name_bytes = 100;
+constexpr double max_webhook_name_bytes = 100;
 constexpr double max_previous_seconds = 604'800;
 
 constexpr Field url_field = {.name = "url",
@@ -33,7 +33,7 @@ constexpr Field events_field = {
 
 constexpr Field name_field = {.name = "name",
                               .type = Field::Type::text,
-                              .max = max_name_bytes,
+                              .max = max_webhook_name_bytes,
                               .unit = "bytes",
                               .default_json = R"("")",
                               .description = "The caller's own word for it."};

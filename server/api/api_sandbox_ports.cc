@@ -218,19 +218,20 @@ std::optional<Response> Api::why_no_tunnel(const RequestHead& head, PortCall& ca
 
 std::optional<Response> Api::why_port_refused(const RequestHead& head, Matched& matched) const {
   if (services_.sandboxes == nullptr) return problem(RefusalCode::no_such_path, "no such path");
+  PortCall& call = *matched.port;
+  const bool is_tunnel = matched.path.route->leads == Route::Leads::to_tunnel;
+  if (is_tunnel) {
+    if (auto refusal = read_tunnel_query(head, call.target)) return refusal;
+  }
   auto found = sandbox_of_port(head, matched);
   if (auto* const refusal = std::get_if<Response>(&found)) return std::move(*refusal);
-  PortCall& call = *matched.port;
   call.sandbox = std::get<Sandboxes::Found>(std::move(found));
   // A visitor with only a token counts for the owner.
   const bool shows_key = matched.principal && matched.principal->key;
   const std::size_t counted =
       shows_key ? *matched.principal->key : authentication_.key_of(call.sandbox->owner());
   if (auto refusal = check_rate(counted)) return refusal;
-  const bool is_tunnel = matched.path.route->leads == Route::Leads::to_tunnel;
-  if (is_tunnel) {
-    if (auto refusal = read_tunnel_query(head, call.target)) return refusal;
-  } else if (call.target.port.empty()) {
+  if (call.target.port.empty()) {
     call.target.port = std::to_string(runtime::port_of_choice(call.sandbox->request().ports));
   }
   const auto port = port_number(call.target.port);
