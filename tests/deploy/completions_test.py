@@ -24,7 +24,7 @@ VALUES = [("exec --language ", LANGUAGES), ("serve --log-format ", {"text", "jso
           ("serve --log-level ", {"debug", "info", "warning", "error"}), ("lessons ", {"list", "erase"}),
           ("run --provider ", {"groq", "openrouter", "anthropic", "google", "openai", "cerebras", "ollama", "replay"}),
           ("sandbox ", {"create", "list", "get", "exec", "shell", "cp", "ls", "rm", "url", "watch", "ps", "logs", "kill", "port", "token", "events", "metrics", "renew",
-                      "change", "pause", "resume", "delete"}),
+                      "change", "resize", "pause", "resume", "delete"}),
           ("volume ", {"create", "list", "get", "copy", "delete"}),
           ("jobs ", {"list", "show", "cancel"}),
           ("jobs --status ", {"running", "success", "error", "timeout", "failed", "out_of_memory", "killed", "violation", "cancelled", "completed"}),
