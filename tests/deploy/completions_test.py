@@ -24,7 +24,7 @@ VALUES = [("exec --language ", LANGUAGES), ("serve --log-format ", {"text", "jso
           ("serve --log-level ", {"debug", "info", "warning", "error"}), ("lessons ", {"list", "erase"}),
           ("run --provider ", {"groq", "openrouter", "anthropic", "google", "openai", "cerebras", "ollama", "replay"}),
           ("sandbox ", {"create", "list", "get", "exec", "shell", "cp", "ls", "rm", "url", "watch", "ps", "logs", "kill", "port", "token", "events", "metrics", "renew",
-                      "change", "pause", "resume", "delete"}),
+                      "change", "resize", "pause", "resume", "delete"}),
           ("volume ", {"create", "list", "get", "copy", "change", "delete"}),
           ("webhook ", {"create", "list", "get", "change", "test", "secret", "delete"}),
           ("webhook create --event ", {"created", "changed", "process_started", "process_ended", "file_written", "file_removed", "file_moved",

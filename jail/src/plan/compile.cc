@@ -195,7 +195,8 @@ Result<Plan> compile_started(const JailSpec& spec, const HostFacts& host) {
 Result<Plan> compile_host(const JailSpec& given, const HostFacts& host) {
   if (Result<void> checked = check_one_program(given); !checked) return checked.error();
   if (Result<void> checked = check_spec(given, host); !checked) return checked.error();
-  const JailSpec spec = with_shown_again(given);
+  JailSpec spec = with_shown_again(given);
+  spec.max_limits.reset();  // they are those of the living jails that it makes
   Plan plan;
   plan.kind = wire::plan_host;
   // There is no cgroup namespace: from inside one, a jail's cgroup could not be entered where
