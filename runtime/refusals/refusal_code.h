@@ -60,6 +60,7 @@ enum class RefusalCode : std::uint8_t {
   sandbox_paused,
   volume_full,
   volume_in_use,
+  precondition_failed,
   content_too_large,
   unsupported_media_type,
   range_not_satisfiable,

@@ -99,6 +99,9 @@ class Sandbox : public std::enable_shared_from_this<Sandbox> {
   std::shared_ptr<void> hold_volumes() const {
     return volumes_ == nullptr ? nullptr : volumes_->hold();
   }
+  // Held while the version of a file is compared and the file is replaced or removed, so that of two
+  // requests that want the same version one alone has it.
+  std::mutex& file_versions() const noexcept { return file_versions_; }
   // The bounds on watches in it.
   const DirectoryWatch::Bounds& watch_bounds() const noexcept { return watch_bounds_; }
 
@@ -129,6 +132,7 @@ class Sandbox : public std::enable_shared_from_this<Sandbox> {
   std::shared_ptr<VolumeMounts> volumes_;  // null: it has none
   DirectoryWatch::Bounds watch_bounds_;
   mutable UsageHistory usage_history_;
+  mutable std::mutex file_versions_;
 
   mutable std::mutex mutex_;
   Secret access_token_;

@@ -3,7 +3,9 @@
 
 #include <array>
 #include <memory>
+#include <mutex>
 #include <optional>
+#include <string>
 #include <utility>
 #include <variant>
 
@@ -17,6 +19,7 @@
 #include "server/api/route_groups.h"
 #include "server/api/sandbox_target.h"
 #include "server/http/file_answer.h"
+#include "server/http/file_conditions.h"
 
 namespace server {
 namespace {
@@ -58,6 +61,18 @@ struct Done {
   bool is_new = false;
 };
 
+// The version of a file; without a value there is no such file.
+struct Version {
+  std::optional<std::string> etag;
+};
+
+// What became of a request that changes a file under conditions.
+struct Changed {
+  bool is_refused = false;
+  Done done;
+  Version version;
+};
+
 Response answer_of(const jail::Result<Done>& done, const runtime::Sandbox& sandbox) {
   if (!done) return response_of_file(done.error(), sandbox);
   return answer_of(done->entry, done->is_new ? 201 : 200);
@@ -86,11 +101,22 @@ awaitable<Response> list_files(Sandboxes& sandboxes, FileTarget target, int dept
   co_return response;
 }
 
-// Describes the file as it was when it was opened: a guest may write to it meanwhile.
-std::string etag_of(const struct stat& status) {
-  return "\"" + std::to_string(status.st_ino) + "-" + std::to_string(status.st_size) + "-" +
-         std::to_string(status.st_mtim.tv_sec) + "." + std::to_string(status.st_mtim.tv_nsec) +
-         "\"";
+using Verdict = FileConditions::Verdict;
+using Use = FileConditions::Use;
+
+// The version of the file; nullopt: there is none.
+std::optional<std::string> version_of(const SandboxFiles& files, const std::string& path) {
+  struct stat status {};
+  const auto file = files.open_to_read(path);
+  if (!file || ::fstat(file->get(), &status) != 0) return std::nullopt;
+  return etag_of(status);
+}
+
+Response not_modified(std::string etag) {
+  Response response;
+  response.status = 304;
+  response.headers.push_back({"ETag", std::move(etag)});
+  return response;
 }
 
 // A signed URL is for the bytes of one file, whatever the headers say.
@@ -160,6 +186,10 @@ awaitable<Response> read_file(runtime::Services services, FileTarget target, Cal
   answer.file = std::move(*file);
   answer.content_type = "application/octet-stream";
   answer.etag = etag_of(status);
+  const FileConditions conditions(call.head);
+  const Verdict verdict = conditions.judge(answer.etag, Use::read);
+  if (verdict == Verdict::not_modified) co_return not_modified(std::move(answer.etag));
+  if (verdict == Verdict::failed) co_return FileConditions::refusal(answer.etag);
   answer.headers.push_back({"Content-Disposition", "attachment"});
   answer.cancel = target.sandbox->living()->over();
   if (call.head.method == "GET") {
@@ -216,11 +246,26 @@ awaitable<Response> write_file(runtime::Services services, FileTarget target, Ca
   if (auto refusal = read_query(call.query, runtime::file_write_query_fields(), query)) {
     co_return std::move(*refusal);
   }
+  const FileConditions conditions(call.head);
   if (is_tar(call)) {
     if (query.mode) co_return problem(RefusalCode::bad_request, "mode: an archive has its own");
+    if (conditions.are_there()) {
+      co_return problem(RefusalCode::bad_request,
+                        "If-Match, If-None-Match: a directory has no version");
+    }
     co_return co_await write_tree(services, std::move(target), std::move(call));
   }
   Sandboxes& sandboxes = *services.sandboxes;
+  if (conditions.are_there()) {
+    auto look = [files = target.files, path = target.path]() -> jail::Result<Version> {
+      return Version{version_of(files, path)};
+    };
+    const auto version = co_await sandboxes.do_file_work(*target.sandbox, std::move(look));
+    if (!version) co_return response_of_file(version.error(), *target.sandbox);
+    if (conditions.judge(version->etag, Use::change) == Verdict::failed) {
+      co_return FileConditions::refusal(version->etag);
+    }
+  }
   auto create = [files = target.files, path = target.path, mode = query.mode] {
     return files.create(path, mode);
   };
@@ -236,15 +281,30 @@ awaitable<Response> write_file(runtime::Services services, FileTarget target, Ca
       co_return response_of_file(written.error(), *target.sandbox);
     }
   }
-  // The file is not used here again.
-  auto commit = [file = &*file, files = target.files, path = target.path] {
-    return entry_after(files, path, file->commit());
+  // Neither is used here again.
+  auto commit = [file = &*file, conditions = &conditions, sandbox = target.sandbox,
+                 files = target.files, path = target.path]() -> jail::Result<Changed> {
+    const std::lock_guard lock(sandbox->file_versions());
+    // It may have changed since the request began.
+    if (conditions->are_there()) {
+      Version version{version_of(files, path)};
+      if (conditions->judge(version.etag, Use::change) == Verdict::failed) {
+        return Changed{.is_refused = true, .done = {}, .version = std::move(version)};
+      }
+    }
+    auto done = entry_after(files, path, file->commit());
+    if (!done) return done.error();
+    return Changed{
+        .is_refused = false, .done = std::move(*done), .version = {version_of(files, path)}};
   };
-  const auto done = co_await sandboxes.do_file_work(*target.sandbox, std::move(commit));
-  if (done)
-    sandboxes.note_file(caller_of(call), *target.sandbox, runtime::SandboxEventKind::file_written,
-                        target.path);
-  co_return answer_of(done, *target.sandbox);
+  const auto changed = co_await sandboxes.do_file_work(*target.sandbox, std::move(commit));
+  if (!changed) co_return response_of_file(changed.error(), *target.sandbox);
+  if (changed->is_refused) co_return FileConditions::refusal(changed->version.etag);
+  sandboxes.note_file(caller_of(call), *target.sandbox, runtime::SandboxEventKind::file_written,
+                      target.path);
+  Response response = answer_of(changed->done.entry, changed->done.is_new ? 201 : 200);
+  if (changed->version.etag) response.headers.push_back({"ETag", *changed->version.etag});
+  co_return response;
 }
 
 awaitable<Response> remove_file(runtime::Services services, FileTarget target, Call call) {
@@ -252,11 +312,23 @@ awaitable<Response> remove_file(runtime::Services services, FileTarget target, C
   if (auto refusal = read_query(call.query, runtime::file_remove_query_fields(), query)) {
     co_return std::move(*refusal);
   }
-  auto work = [files = target.files, path = target.path, is_recursive = query.is_recursive] {
-    return files.remove(path, is_recursive);
+  auto work = [conditions = FileConditions(call.head), sandbox = target.sandbox,
+               files = target.files, path = target.path,
+               is_recursive = query.is_recursive]() -> jail::Result<Changed> {
+    std::unique_lock<std::mutex> lock;
+    if (conditions.are_there()) {
+      lock = std::unique_lock(sandbox->file_versions());
+      Version version{version_of(files, path)};
+      if (conditions.judge(version.etag, Use::change) == Verdict::failed) {
+        return Changed{.is_refused = true, .done = {}, .version = std::move(version)};
+      }
+    }
+    if (const auto removed = files.remove(path, is_recursive); !removed) return removed.error();
+    return Changed();
   };
   const auto removed = co_await services.sandboxes->do_file_work(*target.sandbox, std::move(work));
   if (!removed) co_return response_of_file(removed.error(), *target.sandbox);
+  if (removed->is_refused) co_return FileConditions::refusal(removed->version.etag);
   services.sandboxes->note_file(caller_of(call), *target.sandbox,
                                 runtime::SandboxEventKind::file_removed, target.path);
   co_return no_content();
