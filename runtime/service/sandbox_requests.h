@@ -23,7 +23,6 @@ namespace runtime {
 inline constexpr std::size_t max_path_bytes = 4096;
 inline constexpr std::uint32_t max_list_depth = 16;  // levels of directories
 inline constexpr std::uint32_t max_terminal_side = 1000;
-inline constexpr std::size_t max_input_bytes = 1u << 20;  // that a process is given at a time
 
 using Metadata = std::map<std::string, std::string, std::less<>>;
 
