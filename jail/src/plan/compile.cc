@@ -165,11 +165,12 @@ Result<Plan> compile_living_in_host(const JailSpec& given, const HostFacts& host
   add_session(builder, spec);
   add_network(builder, spec.network);
   add_mounts_in_host(builder, as_seen_in_host(spec));
+  // Made once and entered by each process: each time that is a domain of its own.
+  const auto ruleset = add_ruleset(builder, spec, host, GuestProgram::executed);
   add_init_privileges(builder, inside);
   add_not_dumpable(builder);
   builder.begin_guest();
-  add_spawned_guest(builder, plan, spec, host,
-                    add_ruleset(builder, spec, host, GuestProgram::executed));
+  add_spawned_guest(builder, plan, spec, host, ruleset);
   return finished(builder, std::move(plan));
 }
 
@@ -249,9 +250,10 @@ Result<Plan> compile_forked(const JailSpec& given, const HostFacts& host,
   builder.begin_guest();
   add_forked_streams(builder);
   add_start_place(builder, spec);
+  const auto ruleset = add_ruleset(builder, spec, host, GuestProgram::of_zygote);
   add_limits(builder, plan, spec, host);
   add_forked_privileges(builder, host);
-  add_domain(builder, add_ruleset(builder, spec, host, GuestProgram::of_zygote), host);
+  add_domain_of_forked(builder, ruleset, host);
   add_guest_filter(builder, spec);
   return finished(builder, std::move(plan));
 }

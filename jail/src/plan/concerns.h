@@ -59,7 +59,8 @@ void add_not_dumpable(Builder& builder);                                        
 // A guest's program: one that it executes itself, or one that its zygote has executed before it.
 enum class GuestProgram : std::uint8_t { executed, of_zygote };
 // Added to either part, after the root stands; returns std::nullopt where the kernel has no
-// Landlock.
+// Landlock. With GuestProgram::of_zygote the file of each rule stays open until
+// add_domain_of_forked(), so the limit of open files must come afterwards.
 std::optional<SlotRef> add_ruleset(Builder& builder, const JailSpec& spec, const HostFacts& host,
                                    GuestProgram program);  // landlock.cc
 
@@ -69,13 +70,18 @@ void add_controlling_terminal(Builder& builder);                 // streams.cc
 void add_zygote_mounts(Builder& builder, const JailSpec& spec);  // mounts.cc
 void add_zygote_streams(Builder& builder);                       // streams.cc
 void add_forked_streams(Builder& builder);                       // streams.cc
+// A fork keeps its streams and the channel to init.
+void close_all_but_channel(Builder& builder, const char* purpose);  // streams.cc
 void add_limits(Builder& builder, Plan& plan, const JailSpec& spec,
                 const HostFacts& host);                                                 // limits.cc
 void add_zygote_limits(Builder& builder, const JailSpec& spec, const HostFacts& host);  // limits.cc
 void add_forked_privileges(Builder& builder, const HostFacts& host);  // privileges.cc
 void add_zygote_privileges(Builder& builder, const HostFacts& host);  // privileges.cc
 void add_domain(Builder& builder, const std::optional<SlotRef>& ruleset,
-                const HostFacts& host);                         // landlock.cc
+                const HostFacts& host);  // landlock.cc
+// Closes the files of the ruleset, too.
+void add_domain_of_forked(Builder& builder, const std::optional<SlotRef>& ruleset,
+                          const HostFacts& host);               // landlock.cc
 void add_guest_filter(Builder& builder, const JailSpec& spec);  // privileges.cc
 
 }  // namespace jail

@@ -20,10 +20,14 @@ constexpr std::uint64_t never = landlock::make_character_device | landlock::make
 // The first component of an absolute path: "/etc" of "/etc/ssl/certs".
 std::string top_of(const std::string& path) { return path.substr(0, path.find('/', 1)); }
 
+// What becomes of a file after its rule is made: a fork of a zygote closes all of them by one call,
+// once it is in its domain.
+enum class RuleFiles : std::uint8_t { closed, left_open };
+
 class RuleWriter {
  public:
-  RuleWriter(Builder& builder, int version)
-      : builder_(builder), handled_(landlock::known_file_rights(version)) {
+  RuleWriter(Builder& builder, int version, RuleFiles files)
+      : builder_(builder), handled_(landlock::known_file_rights(version)), files_(files) {
     const landlock::Ruleset handled{handled_, 0, landlock::known_scopes(version)};
     ruleset_ =
         builder_.open(JAIL_CALL(landlock_create_ruleset),
@@ -45,7 +49,7 @@ class RuleWriter {
       file_ = builder_.open(JAIL_CALL(openat), arguments, opening);
     }
     allow(*file_, rights, purpose);
-    builder_.close(*file_, path);
+    if (files_ == RuleFiles::closed) builder_.close(*file_, path);
   }
 
   // Does the same for a file that is open already.
@@ -65,6 +69,7 @@ class RuleWriter {
  private:
   Builder& builder_;
   std::uint64_t handled_;
+  RuleFiles files_;
   std::optional<SlotRef> ruleset_;
   std::optional<SlotRef> file_;
 };
@@ -95,6 +100,13 @@ void allow_root(RuleWriter& rules, const Root& root) {
   for (const TextFile& file : root.files) allow(file.target, NodeKind::file);
 }
 
+void enter_domain(Builder& builder, SlotRef ruleset, const HostFacts& host) {
+  // The kernel would otherwise log each denial to the host's audit log, as often as a guest likes.
+  const unsigned flags = host.landlock >= landlock::first_with_unlogged ? landlock::unlogged : 0;
+  builder.call(JAIL_CALL(landlock_restrict_self), {Builder::slot(ruleset), Builder::value(flags)},
+               "enter a Landlock domain of the jail's own");
+}
+
 }  // namespace
 
 // The ruleset does not handle TCP. In a network namespace with loopback alone a guest binds and
@@ -103,7 +115,8 @@ void allow_root(RuleWriter& rules, const Root& root) {
 std::optional<SlotRef> add_ruleset(Builder& builder, const JailSpec& spec, const HostFacts& host,
                                    GuestProgram program) {
   if (host.landlock == 0) return std::nullopt;
-  RuleWriter rules(builder, host.landlock);
+  const bool forked = program == GuestProgram::of_zygote;
+  RuleWriter rules(builder, host.landlock, forked ? RuleFiles::left_open : RuleFiles::closed);
   rules.allow("/", landlock::read_directory, "let directories be listed");
   allow_root(rules, spec.root);
   for (const ReadOnlyBind& bind : spec.binds) allow_reading(rules, bind.target, bind.kind);
@@ -128,7 +141,7 @@ std::optional<SlotRef> add_ruleset(Builder& builder, const JailSpec& spec, const
     rules.allow(SlotRef{wire::slot_proc}, landlock::read_file | landlock::read_directory,
                 "let init's own proc be read");
   }
-  if (program == GuestProgram::of_zygote) {
+  if (forked) {
     // The file that /proc/self/exe leads to belongs to the zygote's root, not to the jail's.
     rules.allow("/proc/self/exe", landlock::execute | landlock::read_file,
                 "let the zygote's program be read and executed", 0);
@@ -138,11 +151,15 @@ std::optional<SlotRef> add_ruleset(Builder& builder, const JailSpec& spec, const
 
 void add_domain(Builder& builder, const std::optional<SlotRef>& ruleset, const HostFacts& host) {
   if (!ruleset) return;
-  // The kernel would otherwise log each denial to the host's audit log, as often as a guest likes.
-  const unsigned flags = host.landlock >= landlock::first_with_unlogged ? landlock::unlogged : 0;
-  builder.call(JAIL_CALL(landlock_restrict_self), {Builder::slot(*ruleset), Builder::value(flags)},
-               "enter a Landlock domain of the jail's own");
+  enter_domain(builder, *ruleset, host);
   builder.close(*ruleset, "the ruleset");
+}
+
+void add_domain_of_forked(Builder& builder, const std::optional<SlotRef>& ruleset,
+                          const HostFacts& host) {
+  if (!ruleset) return;
+  enter_domain(builder, *ruleset, host);
+  close_all_but_channel(builder, "close the ruleset and the files of its rules");
 }
 
 }  // namespace jail

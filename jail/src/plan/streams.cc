@@ -76,7 +76,11 @@ void add_zygote_streams(Builder& builder) {
 
 void add_forked_streams(Builder& builder) {
   add_session_and_streams(builder);
-  close_from(builder, wire::guest_channel_fd + 1, 0, "close every descriptor of the zygote");
+  close_all_but_channel(builder, "close every descriptor of the zygote");
+}
+
+void close_all_but_channel(Builder& builder, const char* purpose) {
+  close_from(builder, wire::guest_channel_fd + 1, 0, purpose);
 }
 
 }  // namespace jail
