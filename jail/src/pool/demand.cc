@@ -11,6 +11,8 @@ constexpr double smoothing = 0.3;
 constexpr double refill_times = 8;
 // A pool shrinks by one after each of these; idle jails cost memory, a miss costs a request.
 constexpr double seconds_to_shrink = 5;
+// A zygote forks one guest after the other; more orders at once only wait for it.
+constexpr std::size_t max_orders = 4;
 
 }  // namespace
 
@@ -23,6 +25,13 @@ void Demand::content_with(std::size_t count) {
   const auto enough = static_cast<std::uint32_t>(std::min<std::size_t>(count, target_));
   target_ = std::max(enough, min_);
   quiet_ = 0;
+}
+
+std::size_t Demand::to_order(std::size_t ready, std::size_t making) const {
+  const std::size_t there = ready + making;
+  const std::size_t at_once = ready > target_ / 2 ? 1 : max_orders;
+  if (there >= target_ || making >= at_once) return 0;
+  return std::min(target_ - there, at_once - making);
 }
 
 void Demand::tick(double seconds) {

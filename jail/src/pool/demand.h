@@ -1,4 +1,5 @@
-// How many jails a pool should have ready. Pure: its owner tells it what happens and how time goes.
+// How many jails a pool should have ready, and how many it makes at once. Pure: its owner tells it
+// what happens and how time goes.
 #pragma once
 
 #include <cstddef>
@@ -18,6 +19,11 @@ class Demand {
   void content_with(std::size_t count);
 
   std::size_t target() const { return target_; }
+
+  // Returns how many jails to order now, beside those that are being made. While more than half of
+  // the target are ready, one is made after the other: making one keeps a processor busy for
+  // longer than most requests run, and two at once leave none to a request on a small machine.
+  std::size_t to_order(std::size_t ready, std::size_t making) const;
 
  private:
   const std::uint32_t min_;

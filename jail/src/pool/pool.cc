@@ -29,8 +29,6 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
-// A zygote forks one guest after the other; more orders at once only wait for it.
-constexpr std::size_t refilled_at_once = 4;
 // On demand, when nobody waits: requests that would wait longer than a cold run takes.
 constexpr std::size_t made_at_once = 32;
 // After a lease the refill waits this long while enough jails are left: a request should not share
@@ -269,10 +267,7 @@ void Pool::State::retire_surplus() {
 
 std::size_t Pool::State::wanted() const {
   if (Clock::now() < stock_again_at) return 0;
-  const std::size_t there = ready.size() + making.size();
-  const std::size_t target = demand.target();
-  if (there >= target || making.size() >= refilled_at_once) return 0;
-  return std::min(target - there, refilled_at_once - making.size());
+  return demand.to_order(ready.size(), making.size());
 }
 
 Result<int> Pool::State::order_socket() const {

@@ -59,5 +59,30 @@ TEST(Demand, FollowsTheRateOfArrivalsAndStopsAtTheMost) {
   EXPECT_EQ(demand.target(), 64u);
 }
 
+TEST(Demand, OrdersOneAfterTheOtherWhileManyAreReady) {
+  const Demand demand(2, 8, 64);
+  EXPECT_EQ(demand.to_order(5, 0), 1u);
+  EXPECT_EQ(demand.to_order(5, 1), 0u);
+  EXPECT_EQ(demand.to_order(7, 0), 1u);
+  EXPECT_EQ(demand.to_order(7, 1), 0u);
+  EXPECT_EQ(demand.to_order(8, 0), 0u);
+}
+
+TEST(Demand, OrdersSeveralAtOnceWhereFewAreLeft) {
+  const Demand demand(2, 8, 64);
+  EXPECT_EQ(demand.to_order(0, 0), 4u);
+  EXPECT_EQ(demand.to_order(4, 0), 4u);
+  EXPECT_EQ(demand.to_order(4, 1), 3u);
+  EXPECT_EQ(demand.to_order(4, 4), 0u);
+}
+
+TEST(Demand, OrdersNoMoreThanTheTarget) {
+  const Demand demand(2, 2, 64);
+  EXPECT_EQ(demand.to_order(0, 0), 2u);
+  EXPECT_EQ(demand.to_order(0, 1), 1u);
+  EXPECT_EQ(demand.to_order(1, 1), 0u);
+  EXPECT_EQ(demand.to_order(3, 0), 0u);
+}
+
 }  // namespace
 }  // namespace jail
