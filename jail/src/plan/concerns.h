@@ -70,7 +70,7 @@ void add_controlling_terminal(Builder& builder);                 // streams.cc
 void add_zygote_mounts(Builder& builder, const JailSpec& spec);  // mounts.cc
 void add_zygote_streams(Builder& builder);                       // streams.cc
 void add_forked_streams(Builder& builder);                       // streams.cc
-// Of a fork: it keeps its streams and the channel to init.
+// A fork keeps its streams and the channel to init.
 void close_all_but_channel(Builder& builder, const char* purpose);  // streams.cc
 void add_limits(Builder& builder, Plan& plan, const JailSpec& spec,
                 const HostFacts& host);                                                 // limits.cc
