@@ -79,6 +79,7 @@ EXCLUDED = {
         "Proxy": "paths of several parts, which the proxy does not take",
         "Keys": "the same",
     },
+    "sandbox_versions": {},
     "volume_changes": {
         "CommandLine": "it goes past the client",
         "Restarts": "servers that start and end",
@@ -283,6 +284,9 @@ class Answers(unittest.TestCase):
 
     def test_named_pools(self):
         self.through_the_proxy("named_pools")
+
+    def test_sandbox_versions(self):
+        self.through_the_proxy("sandbox_versions")
 
     def test_volume_changes(self):
         self.through_the_proxy("volume_changes")

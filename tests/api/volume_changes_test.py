@@ -11,7 +11,7 @@ from volume_place import MB, VolumeTest
 
 class ChangeTest(VolumeTest):
     def change(self, volume, client=None, /, **fields):
-        return (client or self.client).send("PATCH", f"/v1/volumes/{volume}", json.dumps(fields), **{"Content-Type": "application/json"})
+        return (client or self.client).send("PATCH", f"/v1/volumes/{volume}", json.dumps(fields).encode(), **{"Content-Type": "application/json"})
 
     def changed(self, volume, /, **fields):
         answer = self.change(volume, **fields)

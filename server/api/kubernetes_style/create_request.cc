@@ -317,7 +317,7 @@ constexpr RequestField<CreateRequest> rows[] = {
      read_later<read_auto_resume>},
     {{.name = "cmd",
       .description = "Empty: a sandbox has no program of its own.",
-      .schema = {{"type", R"(["string","array","null"])"}, {"maxLength", "0"}, {"maxItems", "0"}}},
+      .schema = {{"type", R"(["string","array","null"])"}, {"items", "{}"}, {"maxItems", "0"}}},
      read_args}};
 
 bool is_blank(const Value& value) {
