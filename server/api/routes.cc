@@ -8,6 +8,7 @@ namespace server {
 namespace {
 
 constexpr std::string_view version_prefix = "/api/v1/";
+constexpr std::string_view rest = "...}";
 
 // Takes the text up to the next slash, and removes the slash.
 std::string_view take_segment(std::string_view& path) {
@@ -19,7 +20,6 @@ std::string_view take_segment(std::string_view& path) {
 
 // Returns std::nullopt where `path` does not match `pattern`.
 std::optional<PathParameters> match(std::string_view pattern, std::string_view path) {
-  constexpr std::string_view rest = "...}";
   const auto slashes = [](std::string_view text) {
     return std::count(text.begin(), text.end(), '/');
   };
@@ -75,10 +75,14 @@ std::optional<RouteTable::Match> RouteTable::find(std::string_view method,
   const std::string_view whole = path;
   if (path.starts_with(version_prefix)) path.remove_prefix(version_prefix.size() - 1);
   std::optional<Match> found;
+  bool has_own = false;
   for (const Route& route : routes_) {
     const bool is_plain = route.versions == Route::Versions::plain;
     auto parameters = match(route.pattern, is_plain ? whole : path);
-    if (!parameters) continue;
+    // A path that a route of its own has is no part of another one's rest, whatever the method.
+    const bool takes_rest = route.pattern.ends_with(rest);
+    if (!parameters || (has_own && takes_rest)) continue;
+    has_own = has_own || !takes_rest;
     if (!found) found.emplace();
     if (found->label.empty()) {
       found->label = route.name();

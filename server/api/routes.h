@@ -135,6 +135,7 @@ class RouteTable {
     PathParameters parameters;
   };
 
+  // A route that takes the rest of a path is added behind those of paths that it would take.
   void add(Route route) { routes_.push_back(std::move(route)); }
   // Returns std::nullopt where no route has such a path.
   std::optional<Match> find(std::string_view method, std::string_view path) const;

@@ -16,7 +16,7 @@ from living_sandbox import Sandbox, SandboxTest, init_of, moment
 
 FIELDS = {"id", "name", "access_token", "domain", "state", "outcome", "template", "metadata", "working_directory", "created_at", "ends_at",
           "ended_at", "paused_at", "idle_seconds", "on_timeout", "auto_resume", "disk_kind", "warm", "limits", "enforced_by", "network", "volumes",
-          "processes"}
+          "ports", "processes"}
 NO_SANDBOX = "a" * 26
 
 
