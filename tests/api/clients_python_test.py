@@ -488,17 +488,3 @@ class Keys(ClientTest):
         with self.connect().sandboxes.create() as sandbox, sandbox.terminal(command="exit 4") as terminal:
             list(terminal)
         self.assertEqual(4, terminal.exit.exit_code)
-
-
-class UnixSocket(live_server.ServerTest):
-    def test_unix_socket(self):
-        with tempfile.TemporaryDirectory(prefix="agent-sandbox-unix.") as folder:
-            os.chmod(folder, 0o777)
-            server = live_server.LiveServer("--host", f"unix:{folder}/s", environment={"JOBS_PATH": ":memory:"})
-            self.addCleanup(server.stop)
-            with clients.Client(f"unix:{server.path}") as client, client.sandboxes.create() as sandbox:
-                self.assertEqual("hi\n", sandbox.run("echo hi").stdout)
-                with self.assertRaises(clients.InvalidAddress):
-                    sandbox.port_url(80)
-
-

@@ -9,12 +9,17 @@ import signal
 import socket
 import stat
 import subprocess
+import sys
 import tempfile
 import unittest
 
 import host_view
 import live_server
 import time_scale
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "server" / "clients" / "python"))
+# pylint: disable=wrong-import-position
+import agent_sandbox as clients
 
 try:
     import websockets
@@ -192,3 +197,15 @@ class UnixSocket(live_server.ServerTest):
             self.assertEqual("whole\n", running.result()["stdout"])
         self.assertTrue(host_view.wait_until(lambda: server.exit_status == 0, 5))
         self.assertFalse(os.path.lexists(self.path))
+
+
+class PythonClient(live_server.ServerTest):
+    def test_a_client_of_a_path(self):
+        with tempfile.TemporaryDirectory(prefix="agent-sandbox-unix.") as folder:
+            os.chmod(folder, 0o777)
+            server = live_server.LiveServer("--host", f"unix:{folder}/s", environment={"JOBS_PATH": ":memory:"})
+            self.addCleanup(server.stop)
+            with clients.Client(f"unix:{server.path}") as client, client.sandboxes.create() as sandbox:
+                self.assertEqual("hi\n", sandbox.run("echo hi").stdout)
+                with self.assertRaises(clients.InvalidAddress):
+                    sandbox.port_url(80)
