@@ -9,7 +9,6 @@ import termios
 import time
 
 import host_view
-import live_server
 import time_scale
 from sandbox_command import CONTROLS, Command
 
