@@ -4,7 +4,6 @@ import dataclasses
 import functools
 import inspect
 import io
-import json
 import os
 import pathlib
 import re
