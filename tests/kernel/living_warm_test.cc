@@ -162,19 +162,21 @@ TEST_F(WarmLiving, MemoryThatTheyHaveFromTheZygoteIsNobodysOwn) {
   EXPECT_EQ(jail_->report().ended, Ended::out_of_memory);
 }
 
-TEST_F(WarmLiving, LimitsAreChangedWithinThoseOfTheTemplate) {
-  const std::string count =
-      "import os, time\n"
-      "children = []\n"
-      "try:\n"
-      "    while len(children) < 100:\n"
-      "        child = os.fork()\n"
-      "        if child == 0: time.sleep(60); os._exit(0)\n"
-      "        children.append(child)\n"
-      "except BlockingIOError: pass\n"
-      "for child in children: os.kill(child, 9)\n"
-      "for child in children: os.waitpid(child, 0)\n"
-      "print(len(children))\n";
+// A program that says how many processes it could make.
+constexpr const char* count =
+    "import os, time\n"
+    "children = []\n"
+    "try:\n"
+    "    while len(children) < 100:\n"
+    "        child = os.fork()\n"
+    "        if child == 0: time.sleep(60); os._exit(0)\n"
+    "        children.append(child)\n"
+    "except BlockingIOError: pass\n"
+    "for child in children: os.kill(child, 9)\n"
+    "for child in children: os.waitpid(child, 0)\n"
+    "print(len(children))\n";
+
+TEST_F(WarmLiving, LimitsAreChangedUpToTheMostOfTheTemplate) {
   jail::TemplateSpec spec = decimal_template();
   spec.jail.limits.processes = 16;
   spec.jail.max_limits = spec.jail.limits;
@@ -192,7 +194,28 @@ TEST_F(WarmLiving, LimitsAreChangedWithinThoseOfTheTemplate) {
   EXPECT_EQ(run(python_process(count)).out, "9\n");
   change(30);
   EXPECT_EQ(run(python_process(count)).out, "29\n");
-  EXPECT_EQ(run(warm("count.py", count)).out, "15\n") << "forks have at most the template's";
+  EXPECT_EQ(run(warm("count.py", count)).out, "29\n");
+}
+
+TEST_F(WarmLiving, LimitsOfItsOwnAreChangedUpToTheirMost) {
+  ASSERT_NO_FATAL_FAILURE(open());
+  jail::Limits limits = decimal_template().jail.limits;
+  limits.processes = 10;
+  jail::Limits most = limits;
+  most.processes = 300;  // more than the template's
+  auto made = (*pool_)->launch_living(limits, most);
+  ASSERT_TRUE(made) << made.error().message();
+  ASSERT_TRUE(made->wait(Phase::ready, scaled(seconds(10))));
+  start(std::move(*made));
+  EXPECT_EQ(run(warm("count.py", count)).out, "9\n");
+  const auto beyond = jail_->change_limits({.processes = 301});
+  ASSERT_FALSE(beyond);
+  EXPECT_THAT(beyond.error().message(), HasSubstr("max_limits"));
+  const auto raised = jail_->change_limits({.processes = 90});
+  ASSERT_TRUE(raised) << raised.error().message();
+  ASSERT_TRUE(soon([this] { return jail_->advance() && jail_->limits_hold(); }));
+  EXPECT_EQ(run(warm("count.py", count)).out, "89\n");
+  EXPECT_EQ(run(python_process(count)).out, "89\n");
 }
 
 TEST_F(WarmLiving, WhatIsNoneOfTheTemplatesIsRefusedByField) {

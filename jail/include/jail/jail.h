@@ -120,8 +120,7 @@ class Jail {
   // processes than there are end none. A file system is not made smaller than what is in it.
   // Where a limit is raised, the kernel keeps for each process that runs already the largest
   // private mappings and the largest file that it was started with and, where the jail has no
-  // cgroup, the number of processes: only processes that are spawned later can use more. Those that
-  // a template's zygote forks never have more of these than JailSpec::limits.
+  // cgroup, the number of processes: only processes that are spawned later can use more.
   //
   // Errors: invalid, naming the limit; refused (a file system has more in it); unsupported
   // (processor time without a cgroup; a working directory on the host's disk; there is no
