@@ -231,7 +231,7 @@ std::optional<Response> Api::why_port_refused(const RequestHead& head, Matched& 
   const std::size_t counted =
       shows_key ? *matched.principal->key : authentication_.key_of(call.sandbox->owner());
   if (auto refusal = check_rate(counted)) return refusal;
-  if (call.target.port.empty()) {
+  if (!is_tunnel && call.target.port.empty()) {
     call.target.port = std::to_string(runtime::port_of_choice(call.sandbox->request().ports));
   }
   const auto port = port_number(call.target.port);
