@@ -4,6 +4,12 @@
 #include "child/clocks.h"
 
 namespace jail::child {
+namespace {
+
+// The zygote, its fork that enters the jail, and the fork of that.
+constexpr std::uint64_t generation_of_a_joined_fork = 3;
+
+}  // namespace
 
 void KnownProcesses::begin() {
   for (std::size_t i = 0; i < count_; ++i) seen_[i].is_there = false;
@@ -11,12 +17,12 @@ void KnownProcesses::begin() {
   has_moved_ = false;
 }
 
-void KnownProcesses::see(int pid, const ProcessStat& stat, std::uint64_t clock_ns) {
+void KnownProcesses::see(int pid, const ProcessStat& stat, std::uint64_t clock_ns, Origin origin) {
   Seen* process = find(pid);
   has_moved_ = has_moved_ || process == nullptr || process->clock_ns != clock_ns;
   if (process == nullptr) {
     inherited_ += stat.children_ticks;
-    const std::uint64_t generation = generation_of_child(stat.parent);
+    const std::uint64_t generation = generation_of(origin, stat.parent);
     if (generation > generations_) generations_ = generation;
     if (count_ == capacity) return;
     // The parent is looked up before there is a place for this process, which has no figures yet.
@@ -29,6 +35,8 @@ void KnownProcesses::see(int pid, const ProcessStat& stat, std::uint64_t clock_n
   } else if (stat.children_ticks >= process->children_ticks) {
     inherited_ += stat.children_ticks - process->children_ticks;
   }
+  // It may have been met before anybody knew.
+  if (origin != Origin::of_a_guest) process->generation = generation_of(origin, stat.parent);
   if (process->clock_ns != clock_ns) process->counts.is_current = false;
   process->pid = pid;
   process->is_there = true;
@@ -97,7 +105,9 @@ KnownProcesses::Seen* KnownProcesses::find(int pid) {
 }
 
 // An orphan may descend from any known process.
-std::uint64_t KnownProcesses::generation_of_child(int parent) {
+std::uint64_t KnownProcesses::generation_of(Origin origin, int parent) {
+  if (origin == Origin::executed) return 1;
+  if (origin == Origin::of_a_zygote) return generation_of_a_joined_fork;
   const Seen* known = parent > 1 ? find(parent) : nullptr;
   return (known != nullptr ? known->generation : generations_) + 1;
 }

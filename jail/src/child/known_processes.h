@@ -22,11 +22,16 @@ namespace jail::child {
 
 class KnownProcesses {
  public:
+  // How a process came into the jail. Its memory is new where init had it executed, and that of a
+  // fork of a fork of a zygote where it comes from there.
+  enum class Origin : std::uint8_t { of_a_guest, executed, of_a_zygote };
+
   // One look: begin(), see() for each living process, end(). Times are in the kernel's ticks,
   // except `clock_ns`, which is cpu_ns_of() this process. `reaped` are the ticks of the processes
   // that init has reaped, read after the living processes.
   void begin();
-  void see(int pid, const ProcessStat& stat, std::uint64_t clock_ns);
+  void see(int pid, const ProcessStat& stat, std::uint64_t clock_ns,
+           Origin origin = Origin::of_a_guest);
   void end(std::uint64_t reaped);
 
   // Returns whether, since the look before, no process was new, gone, forgotten for lack of room or
@@ -40,6 +45,9 @@ class KnownProcesses {
   // The lost time in all. The time of a process that came and went between two looks is missing
   // here; where somebody waited for it, it is counted with its parent.
   std::uint64_t lost_ticks() const { return lost_; }
+
+  // Returns whether the process was there at the last look.
+  bool knows(int pid) { return find(pid) != nullptr; }
 
   // The longest chain of forks that leads to a living process: 1 where there is the program alone.
   // It is never too small, and too large for processes whose parents ended before anybody looked.
@@ -94,7 +102,7 @@ class KnownProcesses {
   static constexpr std::size_t capacity = 256;
 
   Seen* find(int pid);
-  std::uint64_t generation_of_child(int parent);
+  std::uint64_t generation_of(Origin origin, int parent);
 
   Seen seen_[capacity];
   std::size_t count_ = 0;

@@ -114,15 +114,36 @@ bool Watch::note_starting(int pid) { return starting_.add(pid); }
 void Watch::note_started(int pid) {
   is_still_ = false;
   starting_.remove(pid);
+  executed_.add(pid);
 }
 
 void Watch::note_reaped(int pid) {
   is_still_ = false;
   excluded_.remove(pid);
   starting_.remove(pid);
+  executed_.remove(pid);
+  joined_.remove(pid);
 }
 
 bool Watch::is_excluded(int pid) const { return excluded_.has(pid) || starting_.has(pid); }
+
+// Returns whether the process is a fork of a zygote that is not confined yet: no process of a guest
+// is without a filter. Where that cannot be read it counts as a guest's.
+bool Watch::is_joining(const Process& process) const {
+  Text text;
+  std::uint64_t filtered = 1;
+  return read_text(proc_, joined({process.name().text, "/status"}).text, text) &&
+         find_number(text.bytes, "Seccomp:", filtered) && filtered == 0;
+}
+
+// Every process that init started has init or nobody as its parent, as an orphan of a guest has.
+KnownProcesses::Origin Watch::origin_of(const Process& process, const ProcessStat& stat) {
+  using Origin = KnownProcesses::Origin;
+  if (executed_.has(process.pid)) return Origin::executed;
+  if (joined_.has(process.pid)) return Origin::of_a_zygote;
+  const bool is_new_orphan = stat.parent <= 1 && !known_.knows(process.pid);
+  return is_new_orphan && is_joining(process) ? Origin::of_a_zygote : Origin::of_a_guest;
+}
 
 bool Watch::is_small(int thread) const {
   constexpr std::uint64_t max_tables = 512u << 10;
@@ -211,6 +232,7 @@ void Watch::note_inherited() {
 
 void Watch::note_inherited_by(int pid) {
   is_still_ = false;
+  joined_.add(pid);
   Sizes own;
   const Number name(static_cast<std::uint64_t>(pid));
   if (read_sizes(proc_, name.text, inheritable, own)) {
@@ -229,7 +251,7 @@ Watch::Scan Watch::scan(std::uint64_t reaped_ns) {
   is_still_ = false;
   known_.begin();
   each_process([&](const Process& process, const ProcessStat& stat) {
-    known_.see(process.pid, stat, cpu_ns_of(process.pid, clock_sum));
+    known_.see(process.pid, stat, cpu_ns_of(process.pid, clock_sum), origin_of(process, stat));
     all.ticks += stat.own_ticks + stat.children_ticks;
     ++all.processes;
     all.threads += stat.threads;

@@ -63,6 +63,7 @@ class Watch {
   // Must be called while all processes are forks of a process outside, which may share all their
   // anonymous memory with it. What they allocate from here on is not shared with it.
   void note_inherited();
+  // The same for one fork of a zygote, which has joined the jail.
   void note_inherited_by(int pid);
 
   // Notes the most descriptors that processes of the jail can have, from the limit of this one.
@@ -139,9 +140,11 @@ class Watch {
   void find_memory(Process& process, ProcessStat& stat) const;
   Scan scan(std::uint64_t reaped_ns);
   bool is_excluded(int pid) const;
+  bool is_joining(const Process& process) const;
+  KnownProcesses::Origin origin_of(const Process& process, const ProcessStat& stat);
   Statuses read_statuses();
   using Counted = KnownProcesses::Counted;
-  static bool is_patient_with(KnownProcesses::Counts& counts);
+  bool is_patient_with(const Process& process, KnownProcesses::Counts& counts) const;
   void count_descriptors_of(const Process& process, const ProcessStat& stat,
                             std::uint64_t memory_limit, KnownProcesses::Counts& counts);
   void count_mappings_of(const Process& process, const ProcessStat& stat,
@@ -189,6 +192,10 @@ class Watch {
   static constexpr int max_excluded = 8;
   PidSet<max_excluded> excluded_;
   PidSet<max_starting> starting_;
+  // Processes that init had executed, and forks of a zygote that have joined, until they are
+  // reaped.
+  PidSet<max_starting> executed_;
+  PidSet<max_starting> joined_;
   std::uint64_t hidden_since_ns_ = 0;  // more descriptors are in flight than were found; 0: no
   int counted_until_ = 0;              // the last process that a count has reached
   int walked_until_ = 0;               // the last process that a walk has reached

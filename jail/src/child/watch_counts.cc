@@ -38,8 +38,9 @@ constexpr std::uint64_t max_bytes_of_pipes = 64u << 20;
 constexpr std::uint64_t free_in_flight = 16;
 constexpr std::uint64_t patience_with_hidden_ns = 100 * ns_per_ms;
 
-// For a moment nobody can read about a process that executes another program, or joins a jail whose
-// user is another one. Who stays unreadable for longer counts as the most that it can have.
+// For a moment nobody can read about a process that executes another program, or has just joined a
+// jail whose user is another one. Who stays unreadable for longer counts as the most that it can
+// have.
 constexpr std::uint64_t patience_with_unreadable_ns = 100 * ns_per_ms;
 // While descriptors and mappings are counted, sockets and files are looked at whenever this much
 // processor time is spent: they can be filled fastest.
@@ -110,8 +111,10 @@ bool Watch::count_mappings(const Process& process, std::uint64_t& out) const {
   return is_read;
 }
 
-// Returns whether a process that cannot be read keeps the figures it has for now.
-bool Watch::is_patient_with(KnownProcesses::Counts& counts) {
+// Returns whether a process that cannot be read keeps the figures it has for now. One that joins
+// runs nothing of a guest, however long the host takes for it.
+bool Watch::is_patient_with(const Process& process, KnownProcesses::Counts& counts) const {
+  if (is_joining(process)) return true;
   const std::uint64_t now = now_ns();
   if (counts.unreadable_since_ns == 0) counts.unreadable_since_ns = now;
   return now - counts.unreadable_since_ns < patience_with_unreadable_ns;
@@ -128,7 +131,7 @@ void Watch::count_descriptors_of(const Process& process, const ProcessStat& stat
   if (count_descriptors(process, places, !is_large(stat, memory_limit), counts)) {
     counts.unreadable_since_ns = 0;
   } else {
-    if (is_patient_with(counts)) return;
+    if (is_patient_with(process, counts)) return;
     counts.descriptor_bytes = bytes_of_places(places);
   }
   counts.is_counted = true;
@@ -141,7 +144,9 @@ void Watch::count_descriptors_of(const Process& process, const ProcessStat& stat
 void Watch::count_mappings_of(const Process& process, const ProcessStat& stat,
                               std::uint64_t memory_limit, KnownProcesses::Counts& counts) {
   if (!counts.is_counted) return;
-  if (!may_read_mappings(proc_, process.name().text) && is_patient_with(counts)) return;
+  if (!may_read_mappings(proc_, process.name().text) && is_patient_with(process, counts)) {
+    return;
+  }
   const std::uint64_t before = own_cpu_ns();
   const bool is_read =
       !counts.is_dear && !is_large(stat, memory_limit) && count_mappings(process, counts.mappings);

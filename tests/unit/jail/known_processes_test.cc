@@ -103,6 +103,38 @@ TEST(KnownProcesses, AnOrphanThatIsMetAsOneMayDescendFromAnybody) {
   EXPECT_EQ(known.generations(), 3u);
 }
 
+TEST(KnownProcesses, ProcessesThatInitStartedDescendFromNobody) {
+  using Origin = KnownProcesses::Origin;
+  KnownProcesses known;
+  ProcessStat stat{};
+  stat.parent = 1;
+  // Each is there when the next one comes.
+  for (int pid = 2; pid < 100; ++pid) {
+    known.begin();
+    known.see(pid - 1, stat, 0, Origin::executed);
+    known.see(pid, stat, 0, Origin::executed);
+    known.end(0);
+    ASSERT_EQ(known.generations(), 1u);
+  }
+  for (int pid = 100; pid < 200; ++pid) {
+    known.begin();
+    known.see(pid - 1, stat, 0, Origin::of_a_zygote);
+    known.see(pid, stat, 0, Origin::of_a_zygote);
+    known.end(0);
+    ASSERT_EQ(known.generations(), 3u);
+  }
+  known.begin();
+  known.see(300, stat, 0);
+  known.see(301, stat, 0, Origin::executed);
+  known.end(0);
+  EXPECT_EQ(known.generations(), 4u) << "an orphan that is met as one";
+  known.begin();
+  known.see(300, stat, 0, Origin::of_a_zygote);
+  known.see(301, stat, 0, Origin::executed);
+  known.end(0);
+  EXPECT_EQ(known.generations(), 3u) << "it was a fork of a zygote";
+}
+
 TEST(KnownProcesses, WhatAProcessGrowsByIsItsOwn) {
   KnownProcesses known;
   look(known, {{2, 1, 0}, {3, 2, 0}});
