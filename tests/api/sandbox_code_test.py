@@ -221,10 +221,12 @@ class Warm(CodeTest):
         if self.sandbox.run("python3 -m pip --version")["exit_code"] != 0:
             self.skipTest("the Python of the programs has no pip")
         self.sandbox.put("/workspace/greet-1.0-py3-none-any.whl", wheel("greet", "1.0", "WORD = 'hello'\n"))
-        installed = self.sandbox.run("python3 -m pip install --no-index ./greet-1.0-py3-none-any.whl")
-        self.assertEqual(0, installed["exit_code"], installed)
-        ran = self.code(self.sandbox, "import greet; print(greet.WORD)")
-        self.assertEqual(("hello\n", "", False), (ran["stdout"], ran["stderr"], ran["warm"]))
+        for options, warm in (("--target /workspace/packages", True), ("", False)):
+            installed = self.sandbox.run(f"python3 -m pip install {options} --no-index ./greet-1.0-py3-none-any.whl")
+            self.assertEqual(0, installed["exit_code"], installed)
+            place = "import sys; sys.path.append('packages')\n" if warm else ""
+            ran = self.code(self.sandbox, place + "import greet; print(greet.WORD)")
+            self.assertEqual(("hello\n", "", warm), (ran["stdout"], ran["stderr"], ran["warm"]))
 
     def test_memory_beyond_the_limit_ends_the_sandbox(self):
         sandbox = self.warm(limits={"memory_mb": 128})
