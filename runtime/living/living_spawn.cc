@@ -106,8 +106,8 @@ Result<ProcessCommand> LivingSandbox::resolved(ProcessCommand command) const {
   auto program = find_program(command);
   if (!program) return program.error();
   command.argv[0] = std::move(*program);
-  command.is_warm = command.is_warm && zygote_ && can_be_forked(*zygote_, command) &&
-                    !has_user_packages(command);
+  command.is_warm =
+      command.is_warm && zygote_ && can_be_forked(*zygote_, command) && !has_user_packages(command);
   return command;
 }
 

@@ -7,9 +7,9 @@
 namespace runtime {
 namespace {
 
-constexpr std::string_view names[] = {"LANG", "LANGUAGE", "TZ",      "TZDIR", "HOME",
-                                      "PATH", "LOCPATH",  "NLSPATH", "TERM",  "MPLBACKEND",
-                                      "__PYVENV_LAUNCHER__"};
+constexpr std::string_view names[] = {
+    "LANG",       "LANGUAGE",           "TZ", "TZDIR", "HOME", "PATH", "LOCPATH", "NLSPATH", "TERM",
+    "MPLBACKEND", "__PYVENV_LAUNCHER__"};
 constexpr std::string_view prefixes[] = {"PYTHON", "LD_",       "LC_",   "MALLOC_", "GLIBC_",
                                          "GCONV_", "OPENSSL_",  "SSL_",  "OMP_",    "GOMP_",
                                          "KMP_",   "GOTO_",     "BLIS_", "MKL_",    "MPL",
