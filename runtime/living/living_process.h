@@ -32,7 +32,7 @@ struct ProcessCommand {
   std::string input = {};                                           // its first input
   bool keep_input_open = false;  // more input may follow; a terminal's input stays open in any case
   bool in_background = false;    // nobody waits for its end; shown to those who list processes
-  // It is a fork of the template's zygote; until it has started: it is to be one where it can.
+  // It is a fork of the template's zygote; until it has started: it is to be one where it can be.
   bool is_warm = false;
 };
 

@@ -95,6 +95,7 @@ class LivingSandbox : public std::enable_shared_from_this<LivingSandbox> {
 
   // Finds the program of a command. An `argv[0]` without a slash is looked up in the PATH of `env`
   // (its first 64 directories within 4 KiB); one with a slash is relative to the working directory.
+  // `is_warm` stays set where a fork of the zygote would be what the command is.
   // A guest can hold the locks that this needs, so it must not be called on an event loop. Errors:
   // invalid (names what does not exist); closed.
   jail::Result<ProcessCommand> resolved(ProcessCommand command) const;
@@ -241,6 +242,7 @@ class LivingSandbox : public std::enable_shared_from_this<LivingSandbox> {
       ProcessCommand command, Cancel cancel);
   jail::Result<jail::Process> spawn_now(ProcessCommand& command);
   jail::Result<std::string> find_program(const ProcessCommand& command) const;
+  bool has_user_packages(const ProcessCommand& command) const;
   void add(const std::shared_ptr<LivingProcess>& process);
   void forget_oldest_ended();
   void forget_oldest_ended_locked();

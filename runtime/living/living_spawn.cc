@@ -67,7 +67,6 @@ bool is_program(const jail::Fd& file) {
 asio::awaitable<Result<std::shared_ptr<LivingProcess>>> LivingSandbox::spawn(ProcessCommand command,
                                                                              Cancel cancel,
                                                                              ProcessNews news) {
-  command.is_warm = command.is_warm && zygote_ && can_be_forked(*zygote_, command);
   const auto attendance = command.in_background ? Attendance::none : Attendance::awaited;
   auto use = std::make_shared<Use>(shared_from_this(), attendance);
   auto process = co_await start_one(command, cancel);
@@ -107,7 +106,16 @@ Result<ProcessCommand> LivingSandbox::resolved(ProcessCommand command) const {
   auto program = find_program(command);
   if (!program) return program.error();
   command.argv[0] = std::move(*program);
+  command.is_warm =
+      command.is_warm && zygote_ && can_be_forked(*zygote_, command) && !has_user_packages(command);
   return command;
+}
+
+// Python looks for them once, when it starts, and what it finds may run programs of its own: the
+// zygote has seen none, and a fork would have to do all of that later.
+bool LivingSandbox::has_user_packages(const ProcessCommand& command) const {
+  const std::string directory = user_packages_of(command.env);
+  return !directory.empty() && open_file(directory, O_PATH | O_DIRECTORY, 0);
 }
 
 Result<jail::Process> LivingSandbox::spawn_now(ProcessCommand& command) {

@@ -7,8 +7,9 @@
 namespace runtime {
 namespace {
 
-constexpr std::string_view names[] = {"LANG", "LANGUAGE", "TZ",      "TZDIR", "HOME",
-                                      "PATH", "LOCPATH",  "NLSPATH", "TERM",  "MPLBACKEND"};
+constexpr std::string_view names[] = {
+    "LANG",       "LANGUAGE",           "TZ", "TZDIR", "HOME", "PATH", "LOCPATH", "NLSPATH", "TERM",
+    "MPLBACKEND", "__PYVENV_LAUNCHER__"};
 constexpr std::string_view prefixes[] = {"PYTHON", "LD_",       "LC_",   "MALLOC_", "GLIBC_",
                                          "GCONV_", "OPENSSL_",  "SSL_",  "OMP_",    "GOMP_",
                                          "KMP_",   "GOTO_",     "BLIS_", "MKL_",    "MPL",
@@ -17,6 +18,17 @@ constexpr std::string_view prefixes[] = {"PYTHON", "LD_",       "LC_",   "MALLOC
 bool brings_package(const RunRequest& request) {
   return std::any_of(request.files.begin(), request.files.end(),
                      [](const InputFile& file) { return file.path == "package.json"; });
+}
+
+// Empty: it is not set, or to nothing.
+std::string_view value_of(const std::vector<std::string>& env, std::string_view name) {
+  for (const std::string_view variable : env) {
+    if (variable.size() > name.size() && variable.starts_with(name) &&
+        variable[name.size()] == '=') {
+      return variable.substr(name.size() + 1);
+    }
+  }
+  return {};
 }
 
 }  // namespace
@@ -52,6 +64,14 @@ bool may_have_variables(const std::vector<std::string>& at_start, bool has_impor
     if (has_imports) return false;
     return !is_read_at_start(std::string_view(variable).substr(0, variable.find('=')));
   });
+}
+
+std::string user_packages_of(const std::vector<std::string>& env) {
+  std::string base(value_of(env, "PYTHONUSERBASE"));
+  if (base.empty()) base = std::string(value_of(env, "HOME")) + "/.local";
+  // What is in the root was there when the template's interpreter started.
+  if (!base.starts_with("/tmp/") && !base.starts_with("/workspace/")) return {};
+  return base + "/lib";
 }
 
 }  // namespace runtime

@@ -32,4 +32,9 @@ bool may_have_variables(const std::vector<std::string>& at_start, bool has_impor
 // when they start: set in a fork it would come too late.
 bool is_read_at_start(std::string_view variable) noexcept;
 
+// Returns the directory below which a Python that starts with these variables looks for packages
+// and hooks of its user, where that is among the files of a sandbox. Empty: it is elsewhere, or
+// nowhere.
+std::string user_packages_of(const std::vector<std::string>& env);
+
 }  // namespace runtime

@@ -188,6 +188,7 @@ void Sandboxes::note_created(const Caller& caller, const Sandbox& sandbox) {
     writer.key("disk_mb").integer(request.disk_mb);
     if (request.cpu_percent > 0) writer.key("cpu").number(request.cpu_percent / 100.0);
     writer.key("disk_kind").string(disk_kind_of(request));
+    writer.key("warm").boolean(request.is_warm);
     write_rules(writer, request.network);
     if (!request.volumes.empty()) write_volume_mounts(writer, request.volumes);
   });

@@ -62,6 +62,9 @@ std::optional<Refusal> Sandboxes::check_cpu(const std::optional<std::uint32_t>& 
 // Checks what depends on the sandbox.
 std::optional<Refusal> Sandboxes::check_limits(const Sandbox& sandbox,
                                                const SandboxLimits& wanted) const {
+  if (sandbox.request().is_warm) {
+    if (auto refusal = check_warm_processes(wanted.processes)) return refusal;
+  }
   const bool is_on_disk = sandbox.request().is_on_disk;
   const std::uint32_t most = is_on_disk ? options_.max_directory_mb : max_memory_disk_mb;
   if (wanted.disk_mb <= most || wanted.disk_mb <= sandbox.limits().disk_mb) return std::nullopt;

@@ -258,12 +258,7 @@ std::optional<Refusal> check_warm(const SandboxRequest& request) {
     return refuse_request("disk_kind: the files of a warm sandbox are in memory");
   }
   if (!request.volumes.empty()) return refuse_request("volumes: a warm sandbox has none");
-  if (request.processes < min_processes_when_warm) {
-    return Refusal{.code = RefusalCode::out_of_range,
-                   .detail = "limits: processes: expected an integer 4 .. " +
-                             std::to_string(max_sandbox_processes) + " with warm"};
-  }
-  return std::nullopt;
+  return check_warm_processes(request.processes);
 }
 
 }  // namespace
@@ -297,6 +292,14 @@ std::optional<Refusal> check_sandbox(const SandboxRequest& request) {
   }
   if (auto refusal = check_warm(request)) return refusal;
   return check_arguments("env", {}, request.env);
+}
+
+std::optional<Refusal> check_warm_processes(std::uint32_t processes) {
+  if (processes >= min_processes_when_warm) return std::nullopt;
+  return Refusal{.code = RefusalCode::out_of_range,
+                 .detail = "limits: processes: expected an integer " +
+                           std::to_string(min_processes_when_warm) + " .. " +
+                           std::to_string(max_sandbox_processes) + " with warm"};
 }
 
 std::optional<Refusal> check_file_action(const FileRequest& request) {

@@ -135,6 +135,8 @@ SandboxRequest default_sandbox(const RequestRules& rules);
 // Check the relations between fields, and that required ones are set. A complaint begins with the
 // field's name.
 std::optional<Refusal> check_sandbox(const SandboxRequest& request);
+// Checks the limit on processes of a warm sandbox, whether new or changed.
+std::optional<Refusal> check_warm_processes(std::uint32_t processes);
 // The most that disk_mb may be where the disk is memory.
 inline constexpr std::uint32_t max_memory_disk_mb = 1024;
 std::optional<Refusal> check_process(const ProcessRequest& request);

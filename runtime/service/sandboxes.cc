@@ -407,13 +407,12 @@ asio::awaitable<Sandboxes::Or<std::shared_ptr<LivingProcess>>> Sandboxes::start_
     files = std::move(std::get<Program>(program).files);
     code = std::move(request.code);
   }
-  auto look = [living, command = command_of(sandbox->request(), std::move(request))] {
-    return living->resolved(command);
-  };
+  ProcessCommand wanted = command_of(sandbox->request(), std::move(request));
+  wanted.is_warm = !files.empty();
+  auto look = [living, wanted = std::move(wanted)] { return living->resolved(wanted); };
   auto command = co_await do_file_work(*sandbox, std::move(look));
   if (!command) co_return co_await refusal_of_start(sandbox, command.error(), cancel);
   if (!files.empty()) {
-    command->is_warm = true;
     auto refusal = co_await write_program(sandbox, files.front(), std::move(code));
     if (refusal) co_return std::move(*refusal);
   }

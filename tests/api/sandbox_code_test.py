@@ -1,9 +1,11 @@
 """Programs that a request brings as text, run in a living sandbox: by an interpreter that is started for them, or as
 forks of the one that a template keeps warm."""
 import concurrent.futures
+import io
 import os
 import subprocess
 import unittest
+import zipfile
 
 import host_view
 import time_scale
@@ -14,6 +16,20 @@ HAS_PANDAS = subprocess.run(["/usr/bin/python3", "-c", "import pandas, matplotli
 # Landlock of Linux 6.12 keeps processes of a sandbox from signalling each other.
 KNOWS_SIGNALS = host_view.landlock_version() >= 6
 SCOPED = unittest.skipUnless(KNOWS_SIGNALS, "this kernel's Landlock is older than Linux 6.12")
+
+
+def wheel(name, version, text):
+    """Returns a wheel with one module."""
+    about = f"{name}-{version}.dist-info"
+    files = {f"{name}.py": text,
+             f"{about}/METADATA": f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n",
+             f"{about}/WHEEL": "Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: true\nTag: py3-none-any\n"}
+    files[f"{about}/RECORD"] = "".join(f"{path},,\n" for path in [*files, f"{about}/RECORD"])
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as archive:
+        for path, content in files.items():
+            archive.writestr(path, content)
+    return packed.getvalue()
 
 
 class CodeTest(SandboxTest):
@@ -178,11 +194,39 @@ class Warm(CodeTest):
 
     def test_what_a_fork_cannot_be_is_executed(self):
         self.sandbox.run("mkdir here")
-        for fields in ({"working_directory": "/workspace/here"}, {"env": {"PYTHONHASHSEED": "0"}}, {"language": "bash"}):
+        for fields in ({"working_directory": "/workspace/here"}, {"env": {"PYTHONHASHSEED": "0"}}, {"env": {"__PYVENV_LAUNCHER__": "/tmp"}},
+                       {"language": "bash"}):
             with self.subTest(fields):
                 ran = self.code(self.sandbox, "true=1" if "language" in fields else "print(1)", **fields)
                 self.assertEqual((0, False), (ran["exit_code"], ran["warm"]), ran)
         self.assertTrue(self.code(self.sandbox, "import os; print(os.environ['MINE'])", env={"MINE": "1"})["warm"])
+
+    def test_packages_of_its_user_are_found(self):
+        """Python looks for them when it starts, so a new one does."""
+        self.assertTrue(self.code(self.sandbox, "pass")["warm"])
+        name = self.code(self.sandbox, "import site; print(site.getusersitepackages())")["stdout"].strip()
+        self.sandbox.put(f"{name}/greet.py", b"WORD = 'hello'")
+        ran = self.code(self.sandbox, "import greet; print(greet.WORD)")
+        self.assertEqual(("hello\n", "", False), (ran["stdout"], ran["stderr"], ran["warm"]))
+        # .pth files and the module that Python imports at its start count like packages.
+        self.sandbox.put("/workspace/more/beyond.py", b"WORD = 'beyond'")
+        self.sandbox.put(f"{name}/more.pth", b"/workspace/more\n")
+        self.sandbox.put(f"{name}/usercustomize.py", b"print('customized')")
+        ran = self.code(self.sandbox, "import beyond, greet; print(beyond.WORD, greet.WORD)")
+        self.assertEqual(("customized\nbeyond hello\n", False), (ran["stdout"], ran["warm"]), ran)
+        self.sandbox.run("rm -r /tmp/.local")
+        self.assertTrue(self.code(self.sandbox, "pass")["warm"])
+
+    def test_what_pip_installs_is_found(self):
+        if self.sandbox.run("python3 -m pip --version")["exit_code"] != 0:
+            self.skipTest("the Python of the programs has no pip")
+        self.sandbox.put("/workspace/greet-1.0-py3-none-any.whl", wheel("greet", "1.0", "WORD = 'hello'\n"))
+        for options, warm in (("--target /workspace/packages", True), ("", False)):
+            installed = self.sandbox.run(f"python3 -m pip install {options} --no-index ./greet-1.0-py3-none-any.whl")
+            self.assertEqual(0, installed["exit_code"], installed)
+            place = "import sys; sys.path.append('packages')\n" if warm else ""
+            ran = self.code(self.sandbox, place + "import greet; print(greet.WORD)")
+            self.assertEqual(("hello\n", "", warm), (ran["stdout"], ran["stderr"], ran["warm"]))
 
     def test_memory_beyond_the_limit_ends_the_sandbox(self):
         sandbox = self.warm(limits={"memory_mb": 128})
@@ -206,6 +250,18 @@ class Warm(CodeTest):
         ran = self.code(sandbox, "import threading, time\nfor n in range(40):\n"
                                  "  threading.Thread(target=time.sleep, args=(9,), daemon=True).start()")
         self.assertIn("can't start new thread", ran["stderr"])
+
+    def test_fewer_processes_than_a_fork_takes_are_refused(self):
+        answer = self.sandbox.change(limits={"processes": 3, "memory_mb": 300})
+        self.assert_problem(400, "out_of_range", answer, "limits: processes: expected an integer 4 .. ")
+        self.assertEqual((128, 256), tuple(self.sandbox.now()["limits"][name] for name in ("processes", "memory_mb")))
+        self.assertEqual(200, self.sandbox.change(limits={"processes": 4}).status)
+        self.assertTrue(self.code(self.sandbox, "pass")["warm"])
+        self.assertEqual(200, self.make().change(limits={"processes": 3}).status)
+
+    def test_its_events_say_so(self):
+        made = self.client.send("GET", f"{self.sandbox.path}/events?kind=created").json["events"][0]["detail"]
+        self.assertEqual((True, "memory"), (made["warm"], made["disk_kind"]))
 
     def test_a_pause_stops_forks(self):
         started = self.client.post({"code": "import time\nwhile True: print(time.monotonic(), flush=True); time.sleep(.01)",

@@ -23,7 +23,8 @@ class Events(SandboxTest):
         events = {event["kind"]: event for event in answer.json["events"]}
         self.assertEqual({sandbox.id}, {event["sandbox_id"] for event in answer.json["events"]})
         created = events["created"]["detail"]
-        self.assertEqual(("told", 100, []), (created["name"], created["memory_mb"], created["network"]))
+        self.assertEqual(("told", 100, False, []),
+                         (created["name"], created["memory_mb"], created["warm"], created["network"]))
         started = events["process_started"]["detail"]
         self.assertEqual((ran["pid"], ["/usr/bin/sh", "-c", "exit 3", "x" * 256], 4),
                          (started["pid"], started["command"], started["words"]))

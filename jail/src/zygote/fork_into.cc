@@ -61,7 +61,8 @@ inline long join_pid_namespace(const Place& place) {
 }
 
 // The jail's only user may be another one of the host than the zygote's. To join the user namespace
-// of another one makes the memory undumpable, and init could not look into what it counts.
+// of another one makes the memory undumpable, and init could not look into what it counts. Others
+// in the jail cannot once it is dumpable either: their Landlock domains do not let them.
 inline long become_guests_user() {
   long done = raw::call(SYS_setresgid, wire::guest_gid, wire::guest_gid, wire::guest_gid);
   if (done == 0) {

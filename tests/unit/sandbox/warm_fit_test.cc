@@ -110,6 +110,16 @@ TEST(WarmFit, VariablesComeLateUnlessSomethingHasReadThem) {
   EXPECT_FALSE(may_have_variables(at_start, true, {"MINE=1"}));
   EXPECT_FALSE(may_have_variables(at_start, false, {"LANG=C"}));
   EXPECT_FALSE(may_have_variables(at_start, false, {"PYTHONHASHSEED=0"}));
+  EXPECT_FALSE(may_have_variables(at_start, false, {"__PYVENV_LAUNCHER__=/tmp"}));
+}
+
+TEST(WarmFit, PackagesOfTheUserAreLookedForInFilesOfTheSandbox) {
+  EXPECT_EQ(user_packages_of({"LANG=C.UTF-8", "HOME=/tmp"}), "/tmp/.local/lib");
+  EXPECT_EQ(user_packages_of({"HOME=/workspace"}), "/workspace/.local/lib");
+  EXPECT_EQ(user_packages_of({"HOME=/tmp", "PYTHONUSERBASE=/workspace/own"}), "/workspace/own/lib");
+  EXPECT_EQ(user_packages_of({"HOME=/tmp", "PYTHONUSERBASE=/opt/own"}), "");
+  EXPECT_EQ(user_packages_of({"HOME=/opt"}), "");
+  EXPECT_EQ(user_packages_of({"HOME_OF=/tmp"}), "");
 }
 
 TEST(WarmFit, NodeIsToldTheNameOfItsFileAndItsHeapBeforehand) {
