@@ -4,8 +4,9 @@
 
 namespace runtime {
 
-std::shared_ptr<PortPlaces> PortPlaces::create(std::uint32_t most, std::uint32_t max_per_owner) {
-  return std::shared_ptr<PortPlaces>(new PortPlaces(most, max_per_owner));
+std::shared_ptr<PortPlaces> PortPlaces::create(std::uint32_t max_connections,
+                                               std::uint32_t max_per_owner) {
+  return std::shared_ptr<PortPlaces>(new PortPlaces(max_connections, max_per_owner));
 }
 
 std::variant<std::shared_ptr<void>, Refusal> PortPlaces::take(const std::string& owner) {
@@ -22,10 +23,10 @@ std::variant<std::shared_ptr<void>, Refusal> PortPlaces::take(const std::string&
                      .limit = std::int64_t{max_per_owner_},
                      .used = std::int64_t{owned}};
     }
-    if (all_ >= most_) {
+    if (all_ >= max_connections_) {
       return Refusal{.code = RefusalCode::busy,
                      .detail = "too many connections to ports of sandboxes are open; try again",
-                     .limit = std::int64_t{most_},
+                     .limit = std::int64_t{max_connections_},
                      .used = std::int64_t{all_}};
     }
     ++all_;

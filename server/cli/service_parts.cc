@@ -94,15 +94,15 @@ runtime::Sandboxes::Options sandbox_options(Service& service) {
   };
   const std::uint32_t most = config.sandbox_max_living;
   const auto share = share_of_a_tenant(config);
-  const std::uint32_t most_connections = std::max(1u, config.api_max_connections / 2);
+  const std::uint32_t max_connections = std::max(1u, config.api_max_connections / 2);
   return {.most = most,
           .max_per_owner = share(most),
           .max_lifetime = config.sandbox_max_lifetime,
           .max_paused = config.sandbox_max_paused,
           .max_memory_mb = config.ceilings.memory_limit_mb,
           .cores = config.sandbox_cpu_limit,
-          .max_port_connections = most_connections,
-          .max_port_connections_per_owner = share(most_connections),
+          .max_port_connections = max_connections,
+          .max_port_connections_per_owner = share(max_connections),
           .ports_domain = config.sandbox_ports_domain,
           .max_directory_mb = config.sandbox_max_disk_mb,
           .disks = nullptr,

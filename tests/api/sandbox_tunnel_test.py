@@ -5,6 +5,7 @@ import hashlib
 import math
 import os
 import socket
+import time
 
 import host_view
 import live_server
@@ -235,6 +236,22 @@ class Pressure(TunnelTest):
                 sent += connection.send(b"x" * (1 << 20))
         self.assertLess(sent, 64 << 20)
         self.assert_little_memory()
+
+    def test_a_client_that_sends_for_long_sees_why_it_ended(self):
+        connection, head = self.raw(BREAK)
+        self.assertIn(b" 101 ", head)
+        connection.sendall(b"\x82\xff" + (1 << 40).to_bytes(8, "big") + b"\0\0\0\0")
+        # A slow host may keep a client from looking for as long as this.
+        end = time.monotonic() + 5
+        while time.monotonic() < end:
+            connection.sendall(b"x" * 65536)
+        reason = b"the server in the sandbox broke the connection off"
+        told = b""
+        while not told.endswith(reason):
+            piece = connection.recv(65536)
+            self.assertNotEqual(b"", piece, told)
+            told += piece
+        self.assertTrue(told.endswith((4002).to_bytes(2, "big") + reason), told)
 
     def test_tunnels_of_a_sandbox_are_bounded(self):
         opened = [self.raw(WATCH) for _ in range(64)]
