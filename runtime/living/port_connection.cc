@@ -136,4 +136,15 @@ asio::awaitable<Result<PortConnection>> connect_to_port(std::shared_ptr<LivingSa
   co_return connect_error(error, port);
 }
 
+asio::awaitable<bool> outlives_its_connection(std::shared_ptr<LivingSandbox> sandbox,
+                                              std::chrono::milliseconds patience, Cancel cancel) {
+  const auto clock = system_time();
+  const auto alarm = Alarm::create(co_await asio::this_coro::executor, *clock, std::move(cancel));
+  alarm->set_deadline(clock->now() + patience);
+  const auto answer = co_await take_socket(*sandbox, *alarm, SocketFamily::ipv4, 0);
+  if (!sandbox->lives()) co_return false;
+  // Whatever else is wrong, the sandbox is there; one that is paused answers late.
+  co_return answer || answer.error().kind != ErrorKind::closed;
+}
+
 }  // namespace runtime

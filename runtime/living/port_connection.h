@@ -27,4 +27,12 @@ boost::asio::awaitable<jail::Result<PortConnection>> connect_to_port(
     std::shared_ptr<LivingSandbox> sandbox, std::uint16_t port,
     LivingSandbox::Attendance attendance, std::chrono::milliseconds patience, Cancel cancel);
 
+// For a caller that has seen a connection end: returns false where it may have ended because the
+// sandbox does, in which case LivingSandbox::over() follows, or `cancel` was requested. Asks the
+// first process of the sandbox, for at most `patience`: when the kernel kills all of them, it
+// reports the end of that one last, but that one answers no more.
+boost::asio::awaitable<bool> outlives_its_connection(std::shared_ptr<LivingSandbox> sandbox,
+                                                     std::chrono::milliseconds patience,
+                                                     Cancel cancel);
+
 }  // namespace runtime

@@ -12,6 +12,12 @@ Secret Sandbox::access_token() const {
   return access_token_;
 }
 
+std::optional<Cancel> Sandbox::access_by(std::string_view token) const {
+  const std::lock_guard lock(mutex_);
+  if (token.empty() || !access_token_.is(token)) return std::nullopt;
+  return access_;
+}
+
 SandboxLimits Sandbox::limits() const {
   const std::lock_guard lock(mutex_);
   return limits_;

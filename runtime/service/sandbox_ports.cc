@@ -1,6 +1,8 @@
 // Sandboxes: connections to servers inside, and the bounds on them.
+#include <memory>
 #include <mutex>
 #include <utility>
+#include <variant>
 
 #include "jail/egress.h"
 #include "runtime/observe/uuid.h"
@@ -34,25 +36,6 @@ Refusal refusal_of_port(const jail::Error& error) {
   }
 }
 
-using Count = std::shared_ptr<std::atomic<std::uint32_t>>;
-
-// One of the connections of all sandboxes, and one of the sandbox's own.
-class Places {
- public:
-  explicit Places(Count count) : count_(std::move(count)), number_(count_->fetch_add(1)) {}
-  Places(const Places&) = delete;
-  Places& operator=(const Places&) = delete;
-  ~Places() { count_->fetch_sub(1); }
-
-  bool is_within(std::uint32_t most) const { return number_ < most; }
-  void add(std::shared_ptr<void> of_sandbox) { of_sandbox_ = std::move(of_sandbox); }
-
- private:
-  const Count count_;
-  const std::uint32_t number_;  // number of earlier connections that are still there
-  std::shared_ptr<void> of_sandbox_;
-};
-
 }  // namespace
 
 asio::awaitable<Sandboxes::Or<PortConnection>> Sandboxes::connect(
@@ -67,26 +50,25 @@ asio::awaitable<Sandboxes::Or<PortConnection>> Sandboxes::connect(
                       .detail = "port: the way out of the sandbox is no server inside"};
   }
   if (auto refusal = resume_on_demand(*sandbox)) co_return std::move(*refusal);
-  const auto places = std::make_shared<Places>(port_connections_);
-  if (!places->is_within(options_.max_port_connections)) {
-    const std::int64_t most = options_.max_port_connections;
-    co_return Refusal{.code = RefusalCode::busy,
-                      .detail = "too many connections to ports of sandboxes are open; try again",
-                      .limit = most,
-                      .used = most};
-  }
+  auto place = port_places_->take(sandbox->owner());
+  if (auto* const refusal = std::get_if<Refusal>(&place)) co_return std::move(*refusal);
   auto connection = co_await connect_to_port(sandbox->living(), port, attendance,
                                              patience_for_a_server, std::move(cancel));
   if (!connection) co_return refusal_of_port(connection.error());
-  places->add(std::exchange(connection->place, places));
+  using Both = std::pair<std::shared_ptr<void>, std::shared_ptr<void>>;
+  auto both = std::make_shared<Both>(std::get<0>(std::move(place)), std::move(connection->place));
+  connection->place = std::move(both);
   co_return std::move(*connection);
 }
 
 asio::awaitable<void> Sandboxes::renew_token(Caller caller, Found sandbox) {
+  Cancel access_by_the_old_one;
   {
     const std::lock_guard lock(sandbox->mutex_);
     sandbox->access_token_ = Secret(random_text());
+    access_by_the_old_one = std::exchange(sandbox->access_, Cancel());
   }
+  access_by_the_old_one.request();
   note(caller, *sandbox, SandboxEventKind::changed,
        [](json::Writer& writer) { writer.key("access_token").string("renewed"); });
   if (sandbox->disk_ != nullptr) keep_living(*sandbox);

@@ -37,6 +37,7 @@
 #include "runtime/sandbox/outcome.h"
 #include "runtime/sandbox/runner.h"
 #include "runtime/service/file_url.h"
+#include "runtime/service/port_places.h"
 #include "runtime/service/principal.h"
 #include "runtime/service/sandbox_disks.h"
 #include "runtime/service/sandbox_history.h"
@@ -57,6 +58,8 @@ class Sandbox : public std::enable_shared_from_this<Sandbox> {
   const std::string& owner() const noexcept { return owner_; }
   // The token that opens its ports, and nothing else.
   Secret access_token() const;
+  // Requested when this token opens nothing any more; nullopt: it opens nothing.
+  std::optional<Cancel> access_by(std::string_view token) const;
   // The request that made it, without its metadata.
   const SandboxRequest& request() const noexcept { return request_; }
   Time created() const noexcept { return created_; }
@@ -99,8 +102,8 @@ class Sandbox : public std::enable_shared_from_this<Sandbox> {
   std::shared_ptr<void> hold_volumes() const {
     return volumes_ == nullptr ? nullptr : volumes_->hold();
   }
-  // Held while the version of a file is compared and the file is replaced or removed, so that of two
-  // requests that want the same version one alone has it.
+  // Held while the version of a file is compared and the file is replaced or removed, so that of
+  // two requests that want the same version one alone has it.
   std::mutex& file_versions() const noexcept { return file_versions_; }
   // The bounds on watches in it.
   const DirectoryWatch::Bounds& watch_bounds() const noexcept { return watch_bounds_; }
@@ -136,6 +139,7 @@ class Sandbox : public std::enable_shared_from_this<Sandbox> {
 
   mutable std::mutex mutex_;
   Secret access_token_;
+  Cancel access_;  // by that token
   Metadata metadata_;
   SandboxLimits limits_;
   bool has_limit_change_ = false;  // one is under way
@@ -156,10 +160,11 @@ class Sandboxes {
     std::uint32_t max_per_owner = 100;                               // of these, for each owner
     std::chrono::milliseconds max_lifetime{std::chrono::hours(24)};  // not counting pauses
     std::chrono::milliseconds max_paused{std::chrono::hours(24)};
-    std::uint32_t max_memory_mb = 2048;             // bound of requests, for remedies
-    double cores = 1;                               // processor time that each may use
-    std::uint32_t max_port_connections = 256;       // of all sandboxes together
-    std::string ports_domain = {};                  // of the ports' host names; empty: none
+    std::uint32_t max_memory_mb = 2048;                  // bound of requests, for remedies
+    double cores = 1;                                    // processor time that each may use
+    std::uint32_t max_port_connections = 256;            // of all sandboxes together
+    std::uint32_t max_port_connections_per_owner = 256;  // of these, for each owner
+    std::string ports_domain = {};                       // of the ports' host names; empty: none
     std::uint32_t max_directory_mb = 0;             // of a disk that is a directory, for remedies
     std::shared_ptr<SandboxDisks> disks = nullptr;  // null: no disk is a directory
     std::shared_ptr<Volumes> volumes = nullptr;     // null: there are none
@@ -237,8 +242,8 @@ class Sandboxes {
   // Lets its processes go on.
   boost::asio::awaitable<std::optional<Refusal>> resume(Caller caller, Found sandbox);
 
-  // Replaces its access token: the old one opens nothing from now on, but connections that it
-  // opened go on.
+  // Replaces its access token: the old one opens nothing from now on, and connections that it
+  // opened end.
   boost::asio::awaitable<void> renew_token(Caller caller, Found sandbox);
 
   // Ends it where it lives, and waits for that; forgets it where it has ended.
@@ -458,8 +463,8 @@ class Sandboxes {
   boost::asio::thread_pool giving_back_{1};
   std::atomic<bool> is_giving_back_over_ = false;
 
-  const std::shared_ptr<std::atomic<std::uint32_t>> port_connections_ =
-      std::make_shared<std::atomic<std::uint32_t>>(0);
+  const std::shared_ptr<PortPlaces> port_places_ =
+      PortPlaces::create(options_.max_port_connections, options_.max_port_connections_per_owner);
 
   mutable std::mutex mutex_;
   std::deque<Found> sandboxes_;  // the oldest first, including ended ones that are still known

@@ -79,7 +79,7 @@ class Api final : public Handler {
   // Sets `call.is_upgrade` as well.
   std::optional<Response> why_no_tunnel(const RequestHead& head, PortCall& call) const;
   std::variant<runtime::Sandboxes::Found, Response> sandbox_of_port(const RequestHead& head,
-                                                                    const Matched& matched) const;
+                                                                    Matched& matched) const;
   // The answer 401 on a route; null: for a path without a route.
   static Response no_key(const Route* route);
   // Returns whether the request shows a signature on a route that accepts one. Then only the

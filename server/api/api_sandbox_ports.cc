@@ -89,6 +89,18 @@ std::optional<Response> redirection(const RequestHead& head, const PortCall& cal
   return to_address_without_token(head, call.target, *token);
 }
 
+// The sandbox that the token opens, where the call then ends with the token.
+Sandboxes::Or<Sandboxes::Found> found_by_token(const Sandboxes& sandboxes, std::string_view token,
+                                               PortCall& call) {
+  auto found = sandboxes.find_by_token(call.target.id, token);
+  if (std::holds_alternative<Refusal>(found)) return found;
+  auto access = std::get<Sandboxes::Found>(found)->access_by(token);
+  // It has been renewed in between.
+  if (!access) return Refusal{.code = RefusalCode::no_such_sandbox, .detail = "no such sandbox"};
+  call.access = std::move(*access);
+  return found;
+}
+
 std::variant<Sandboxes::Found, Response> found_or_why(Sandboxes::Or<Sandboxes::Found> found) {
   if (const auto* refusal = std::get_if<Refusal>(&found)) return problem(*refusal);
   return std::get<Sandboxes::Found>(std::move(found));
@@ -178,12 +190,12 @@ void Api::match(const RequestHead& head, Matched& matched) const {
 }
 
 std::variant<Sandboxes::Found, Response> Api::sandbox_of_port(const RequestHead& head,
-                                                              const Matched& matched) const {
+                                                              Matched& matched) const {
   const Sandboxes& sandboxes = *services_.sandboxes;
   const std::string& id = matched.port->target.id;
   const bool has_key = authentication_.needs_key() && matched.principal;
   if (const auto token = token_shown(head)) {
-    auto found = sandboxes.find_by_token(id, *token);
+    auto found = found_by_token(sandboxes, *token, *matched.port);
     const auto* const refusal = std::get_if<Refusal>(&found);
     const bool is_wrong = refusal != nullptr && refusal->code == RefusalCode::no_such_sandbox;
     if (!is_wrong) return found_or_why(std::move(found));
@@ -196,7 +208,7 @@ std::variant<Sandboxes::Found, Response> Api::sandbox_of_port(const RequestHead&
     return found_or_why(sandboxes.find_living(*matched.principal, id));
   }
   for (const std::string& token : tokens_in_cookies(head)) {
-    auto found = sandboxes.find_by_token(id, token);
+    auto found = found_by_token(sandboxes, token, *matched.port);
     if (!std::holds_alternative<Sandboxes::Found>(found)) continue;
     if (!comes_from_own_pages(head, Ambient::cookie)) return of_another_site();
     return std::get<Sandboxes::Found>(std::move(found));

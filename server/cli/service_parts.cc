@@ -26,6 +26,12 @@ void tell_egress(Service& service, const jail::EgressDecision& decision) {
   service.egress.tell(decision);
 }
 
+// How much of a bound one tenant may have.
+auto share_of_a_tenant(const runtime::Config& config) {
+  const bool has_several = runtime::number_of_tenants(runtime::api_keys_of(config)) > 1;
+  return [has_several](std::uint32_t all) { return has_several ? (all + 1) / 2 : all; };
+}
+
 runtime::RunnerOptions options_of_runner(Service& service) {
   runtime::RunnerOptions options = runner_options(service.start);
   options.templates = service.templates;
@@ -87,14 +93,16 @@ runtime::Sandboxes::Options sandbox_options(Service& service) {
     boost::asio::post(runner, [&service, decision] { tell_egress(service, decision); });
   };
   const std::uint32_t most = config.sandbox_max_living;
-  const std::size_t number_of_tenants = runtime::number_of_tenants(runtime::api_keys_of(config));
+  const auto share = share_of_a_tenant(config);
+  const std::uint32_t max_connections = std::max(1u, config.api_max_connections / 2);
   return {.most = most,
-          .max_per_owner = number_of_tenants > 1 ? (most + 1) / 2 : most,
+          .max_per_owner = share(most),
           .max_lifetime = config.sandbox_max_lifetime,
           .max_paused = config.sandbox_max_paused,
           .max_memory_mb = config.ceilings.memory_limit_mb,
           .cores = config.sandbox_cpu_limit,
-          .max_port_connections = std::max(1u, config.api_max_connections / 2),
+          .max_port_connections = max_connections,
+          .max_port_connections_per_owner = share(max_connections),
           .ports_domain = config.sandbox_ports_domain,
           .max_directory_mb = config.sandbox_max_disk_mb,
           .disks = nullptr,
@@ -140,10 +148,7 @@ std::shared_ptr<runtime::Volumes> volumes_of(runtime::Jobs& jobs,
     return nullptr;
   }
   const runtime::Config& config = service.start.config;
-  const bool has_several_tenants = runtime::number_of_tenants(runtime::api_keys_of(config)) > 1;
-  const auto share_of = [has_several_tenants](std::uint32_t all) {
-    return has_several_tenants ? (all + 1) / 2 : all;
-  };
+  const auto share_of = share_of_a_tenant(config);
   const runtime::Volumes::Options options{
       .most = config.sandbox_max_volumes,
       .max_total_mb = config.sandbox_max_volumes_mb,

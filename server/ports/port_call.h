@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "runtime/sandbox/cancel.h"
 #include "runtime/service/sandboxes.h"
 #include "server/http/message.h"
 
@@ -34,6 +35,7 @@ struct PortCall {
   PortTarget target;
   std::uint16_t port = 0;
   runtime::Sandboxes::Found sandbox;
+  runtime::Cancel access{};           // requested when what opened it opens nothing any more
   bool is_upgrade = false;            // to WebSocket
   bool key_is_authorization = false;  // the header Authorization is for us, and not for the server
   std::string peer;                   // the client, as peer_of() returns it

@@ -38,8 +38,8 @@ Response bad_gateway(const PortCall& call, std::string_view what, bool is_late) 
   return problem(is_late ? RefusalCode::port_timeout : RefusalCode::port_bad_answer, detail);
 }
 
-// Ends the connection to the server inside when nobody waits for it any more, or when the sandbox
-// ends.
+// Ends the connection to the server inside when nobody waits for it any more, when the sandbox
+// ends, or when the access token that opened it is renewed.
 class EndsWith {
  public:
   EndsWith(asio::any_io_executor executor, const Cancel& gone, const PortCall& call,
@@ -47,6 +47,7 @@ class EndsWith {
       : executor_(std::move(executor)),
         close_(std::move(close)),
         on_gone_(gone, closing()),
+        on_renewal_(call.access, closing()),
         on_over_(call.sandbox->living()->over(), closing()) {}
 
  private:
@@ -57,6 +58,7 @@ class EndsWith {
   const asio::any_io_executor executor_;
   const std::function<void()> close_;
   const Cancel::Listener on_gone_;
+  const Cancel::Listener on_renewal_;
   const Cancel::Listener on_over_;
 };
 

@@ -16,6 +16,8 @@
 #include "runtime/json/members.h"
 #include "runtime/json/reader.h"
 #include "runtime/living/bell.h"
+#include "runtime/living/port_connection.h"
+#include "server/http/deadline.h"
 #include "server/ports/guest_stream.h"
 #include "server/ports/port_proxy.h"
 #include "server/websocket/channel.h"
@@ -36,6 +38,10 @@ constexpr std::size_t tunnel_piece_bytes = 32u << 10;
 using TunnelRoom = std::array<char, tunnel_piece_bytes>;
 
 constexpr std::chrono::seconds time_between_pings{30};
+constexpr std::chrono::seconds patience_with_the_sandbox{5};
+// A client that sends all the time sees why the tunnel ended only if everything is read until it
+// has answered: the kernel resets a connection that is closed before that.
+constexpr std::chrono::seconds patience_with_goodbyes{30};
 constexpr std::size_t max_word_bytes = 1024;
 constexpr const char* end_of_bytes = R"({"type":"end"})";
 
@@ -65,9 +71,13 @@ constexpr Ending client_is_gone = {.code = CloseCode::normal,
                                    .guest = Ending::Guest::broken,
                                    .is_client_gone = true};
 
-Ending broken(CloseCode code, const char* reason) {
+constexpr Ending broken(CloseCode code, const char* reason) {
   return {.code = code, .reason = reason, .guest = Ending::Guest::broken, .is_client_gone = false};
 }
+
+constexpr Ending sandbox_has_ended = broken(CloseCode::sandbox_ended, "the sandbox has ended");
+constexpr Ending server_stops = broken(CloseCode::going_away, "the server stops");
+constexpr Ending token_is_renewed = broken(CloseCode::policy, "the access token was renewed");
 
 std::string_view name_of(const Ending& ending) {
   if (ending.is_client_gone) {
@@ -80,12 +90,14 @@ std::string_view name_of(const Ending& ending) {
 class TunnelSession : public std::enable_shared_from_this<TunnelSession> {
  public:
   TunnelSession(std::unique_ptr<Channel> channel, std::shared_ptr<GuestStream> guest,
-                std::chrono::milliseconds patience)
+                std::shared_ptr<LivingSandbox> sandbox, std::chrono::milliseconds patience)
       : channel_(std::move(channel)),
         guest_(std::move(guest)),
+        sandbox_(std::move(sandbox)),
         patience_(patience),
         decided_(Bell::create(channel_->executor())),
-        may_ping_(Bell::create(channel_->executor())) {}
+        may_ping_(Bell::create(channel_->executor())),
+        last_patience_(std::make_shared<Deadline>(channel_->executor())) {}
 
   awaitable<void> run() { co_await (take() && tell() && ping() && say_goodbye()); }
 
@@ -93,6 +105,7 @@ class TunnelSession : public std::enable_shared_from_this<TunnelSession> {
   void end(Ending ending) {
     if (ending_) return;
     ending_ = ending;
+    ended_.request();
     if (ending.guest == Ending::Guest::broken) {
       guest_->reset();
     } else {
@@ -100,6 +113,14 @@ class TunnelSession : public std::enable_shared_from_this<TunnelSession> {
     }
     Bell::ring(decided_);
     Bell::ring(may_ping_);
+  }
+
+  // The server stops, and cannot wait for a client for long.
+  void stop() {
+    end(server_stops);
+    last_patience_->set(ChannelOptions().close_timeout, [weak = weak_from_this()] {
+      if (const auto self = weak.lock()) self->channel_->abort();
+    });
   }
 
   std::string_view why_ended() const { return name_of(*ending_); }
@@ -169,6 +190,10 @@ class TunnelSession : public std::enable_shared_from_this<TunnelSession> {
       }
       bytes_out_ += static_cast<std::int64_t>(count);
     }
+    // The end of the sandbox must not pass for one that the server inside has made.
+    const bool is_its_word =
+        co_await runtime::outlives_its_connection(sandbox_, patience_with_the_sandbox, ended_);
+    if (ending_ || !is_its_word) co_return;
     if (takes_no_more_ || !guest_->has_ended()) {
       break_off();
       co_return;
@@ -186,6 +211,8 @@ class TunnelSession : public std::enable_shared_from_this<TunnelSession> {
   }
 
   void break_off() {
+    // Its end is told when it is known.
+    if (!sandbox_->lives()) return;
     if (guest_->is_late()) {
       end(broken(CloseCode::port_timeout, "the server in the sandbox takes no bytes"));
     } else {
@@ -216,9 +243,12 @@ class TunnelSession : public std::enable_shared_from_this<TunnelSession> {
 
   const std::unique_ptr<Channel> channel_;
   const std::shared_ptr<GuestStream> guest_;
+  const std::shared_ptr<LivingSandbox> sandbox_;
+  const Cancel ended_;                        // requested with the ending
   const std::chrono::milliseconds patience_;  // with the server inside, until it takes bytes
   const std::shared_ptr<Bell> decided_;
   const std::shared_ptr<Bell> may_ping_;
+  const std::shared_ptr<Deadline> last_patience_;
   std::optional<Ending> ending_;
   std::string word_;               // of the client's text message, as far as it has come
   bool has_client_ended_ = false;  // each side has said that it sends no more
@@ -247,22 +277,26 @@ awaitable<void> PortProxy::tunnel(Socket client, RequestHead head, PortCall call
   const ChannelOptions options = {.max_message_bytes = 0,
                                   .handshake_timeout = ChannelOptions().handshake_timeout,
                                   .write_timeout = options_.idle_timeout(),
-                                  .close_timeout = ChannelOptions().close_timeout};
+                                  .close_timeout = patience_with_goodbyes};
+  const std::shared_ptr<LivingSandbox> living = call.sandbox->living();
   auto channel = Channel::create(std::move(client), options);
   const bool is_accepted = co_await channel->accept(head);
   if (!is_accepted) co_return;
   const auto session =
-      std::make_shared<TunnelSession>(std::move(channel), guest, options_.idle_timeout());
-  const auto ending = [&](CloseCode code, const char* reason) {
-    return [executor, weak = std::weak_ptr(session), code, reason] {
-      asio::post(executor, [weak, code, reason] {
-        if (const auto self = weak.lock()) self->end(broken(code, reason));
-      });
-    };
+      std::make_shared<TunnelSession>(std::move(channel), guest, living, options_.idle_timeout());
+  const auto told = [executor, weak = std::weak_ptr(session)](auto tell) {
+    asio::post(executor, [weak, tell] {
+      if (const auto self = weak.lock()) tell(*self);
+    });
   };
-  const Cancel::Listener on_over(call.sandbox->living()->over(),
-                                 ending(CloseCode::sandbox_ended, "the sandbox has ended"));
-  const Cancel::Listener on_gone(gone, ending(CloseCode::going_away, "the server stops"));
+  const Cancel::Listener on_over(living->over(), [told, living] {
+    const bool is_stopped = living->cause_of_end() == LivingSandbox::Cause::stopping;
+    const Ending ending = is_stopped ? server_stops : sandbox_has_ended;
+    told([ending](TunnelSession& self) { self.end(ending); });
+  });
+  const Cancel::Listener on_gone(gone, [told] { told([](TunnelSession& self) { self.stop(); }); });
+  const Cancel::Listener on_renewal(
+      call.access, [told] { told([](TunnelSession& self) { self.end(token_is_renewed); }); });
   co_await session->run();
   services_.logger.info("tunnel ended", {{"request_id", head.request_id},
                                          {"sandbox_id", call.sandbox->id()},

@@ -167,6 +167,8 @@ class Ends(Listen):
         self.good("delete", sandbox)
         self.assertEqual(0, process.wait(time_scale.scaled(20)))
         self.assertEqual("agent-sandbox: the sandbox has ended\n", process.stderr.read().decode())
+        with self.assertRaises(ConnectionResetError):
+            connection.recv(1)
         with self.assertRaises(ConnectionRefusedError):
             socket.create_connection(address)
 

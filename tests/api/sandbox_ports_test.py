@@ -312,6 +312,18 @@ class WebSockets(PortTest):
         self.sandbox.delete()
         self.assertEqual(b"", reader.read())
 
+    def test_it_ends_with_the_token_that_opened_it(self):
+        connection, reader, head = self.open(**{"X-Access-Token": self.sandbox.made["access_token"]})
+        other, other_reader, other_head = self.open()
+        for each, first in ((reader, head), (other_reader, other_head)):
+            self.assertIn("101", first[0])
+            self.assertEqual(b"\x81\x05hello", each.read(7))
+        self.assertEqual(200, self.sandbox.ask_to("token").status)
+        self.assertEqual(b"", reader.read())
+        other.sendall(self.frame(b"one"))
+        self.assertEqual(b"\x81\x03one", other_reader.read(5))
+        connection.close()
+
     def test_a_server_that_stops_ends_it(self):
         server = live_server.LiveServer(environment=self.environment)
         self.addCleanup(server.stop)

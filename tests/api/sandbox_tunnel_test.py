@@ -1,9 +1,11 @@
 """WS /v1/sandboxes/{id}/tunnel: the bytes of a TCP connection to a server in a sandbox."""
 import asyncio
+import contextlib
 import hashlib
 import math
 import os
 import socket
+import time
 
 import host_view
 import live_server
@@ -141,6 +143,25 @@ class Ends(TunnelTest):
 
         self.assertEqual((4001, "the sandbox has ended"), asyncio.run(talk()))
 
+    def test_the_end_of_the_sandbox_is_no_end_of_the_bytes(self):
+        def deleted(sandbox):
+            self.assertEqual(204, sandbox.delete().status)
+
+        def out_of_memory(sandbox):
+            sandbox.start(["python3", "-c", "kept = []\nwhile True: kept.append(b'x' * 1_000_000)"])
+
+        async def talk(sandbox, end):
+            async with self.open(sandbox, FLOOD) as flooding, self.open(sandbox, WATCH) as idle:
+                await flooding.until(1_000_000)
+                await idle.until(8)
+                await asyncio.to_thread(end, sandbox)
+                return [(await each.closed(), each.has_ended) for each in (flooding, idle)]
+
+        for end in (deleted, out_of_memory):
+            for _ in range(3):
+                sandbox = self.with_servers(limits={"memory_mb": 256})
+                self.assertEqual([((4001, "the sandbox has ended"), False)] * 2, asyncio.run(talk(sandbox, end)), end.__name__)
+
     def test_messages_that_mean_nothing(self):
         async def talk(*messages):
             async with self.open(self.sandbox, ECHO) as tunnel:
@@ -165,11 +186,11 @@ class Ends(TunnelTest):
                     stopping = asyncio.create_task(asyncio.to_thread(server.stop))
                     code = (await tunnel.closed())[0]
                     self.assertEqual(0, await stopping)
-                    return code
+                    return code, tunnel.has_ended
             finally:
                 self.server = own
 
-        self.assertIn(asyncio.run(talk()), (1001, 4001))
+        self.assertEqual((1001, False), asyncio.run(talk()))
 
 
 class Pressure(TunnelTest):
@@ -215,6 +236,22 @@ class Pressure(TunnelTest):
                 sent += connection.send(b"x" * (1 << 20))
         self.assertLess(sent, 64 << 20)
         self.assert_little_memory()
+
+    def test_a_client_that_sends_for_long_sees_why_it_ended(self):
+        connection, head = self.raw(BREAK)
+        self.assertIn(b" 101 ", head)
+        connection.sendall(b"\x82\xff" + (1 << 40).to_bytes(8, "big") + b"\0\0\0\0")
+        # A slow host may keep a client from looking for as long as this.
+        end = time.monotonic() + 5
+        while time.monotonic() < end:
+            connection.sendall(b"x" * 65536)
+        reason = b"the server in the sandbox broke the connection off"
+        told = b""
+        while not told.endswith(reason):
+            piece = connection.recv(65536)
+            self.assertNotEqual(b"", piece, told)
+            told += piece
+        self.assertTrue(told.endswith((4002).to_bytes(2, "big") + reason), told)
 
     def test_tunnels_of_a_sandbox_are_bounded(self):
         opened = [self.raw(WATCH) for _ in range(64)]
@@ -304,6 +341,34 @@ class Refused(TunnelTest):
         self.assert_problem(409, "sandbox_paused", self.ask(sandbox, ECHO))
 
 
+class Shares(TunnelTest):
+    # Half of these may be connections to ports, and half of that is for one of several owners.
+    environment = {**TunnelTest.environment, "API_KEYS": "k-one,k-two", "API_MAX_CONNECTIONS": "24"}
+
+    def test_one_owner_leaves_the_others_their_share(self):
+        first, second = self.client_with("k-one"), self.client_with("k-two")
+        sandboxes = [self.with_servers(first), self.with_servers(first)]
+        other = self.with_servers(second)
+
+        def open_one(stack, sandbox):
+            return stack.enter_async_context(self.open(sandbox, WATCH, f"&access_token={sandbox.made['access_token']}"))
+
+        async def talk():
+            async with contextlib.AsyncExitStack() as stack:
+                opened = [await open_one(stack, sandboxes[number % 2]) for number in range(6)]
+                answer = await asyncio.to_thread(self.ask, sandboxes[0], WATCH, client=first)
+                self.assert_problem(429, "caller_limit", answer, "of this caller's sandboxes")
+                self.assertEqual((6, 6), (answer.json["limit"], answer.json["used"]))
+                tunnel = await open_one(stack, other)
+                self.assertEqual(b"watching", await tunnel.until(8))
+                await opened[0].socket.close()
+                # Nobody listens there, which is found out only where there is a place.
+                has_place = lambda: self.ask(sandboxes[0], 7999, client=first).status == 502
+                self.assertTrue(await asyncio.to_thread(host_view.wait_until, has_place, 20))
+
+        asyncio.run(talk())
+
+
 class Rights(TunnelTest):
     environment = {**TunnelTest.environment, "API_KEYS": "k-one,k-two"}
 
@@ -318,6 +383,22 @@ class Rights(TunnelTest):
                        self.ask(sandbox, ECHO, **{"X-Access-Token": token})):
             self.assert_problem(502, "port_closed", answer)
         self.assert_problem(401, "unauthorized", self.ask(self.make(other), ECHO, f"&access_token={token}"))
+
+    def test_a_renewed_token_ends_what_the_old_one_opened(self):
+        async def talk():
+            async with self.open(sandbox, ECHO, f"&access_token={token}") as by_token, \
+                    self.open(sandbox, ECHO, extra_headers={"Authorization": "Bearer k-one"}) as by_key:
+                for tunnel in (by_token, by_key):
+                    await tunnel.socket.send(b"x")
+                    await tunnel.until(1)
+                self.assertEqual(200, (await asyncio.to_thread(sandbox.ask_to, "token")).status)
+                self.assertEqual((1008, "the access token was renewed"), await by_token.closed())
+                await by_key.socket.send(b"still here")
+                self.assertEqual(b"still here", await by_key.until(10))
+
+        sandbox = self.with_servers(self.client_with("k-one"))
+        token = sandbox.made["access_token"]
+        asyncio.run(talk())
 
     def test_nothing_of_the_handshake_goes_in(self):
         async def talk():

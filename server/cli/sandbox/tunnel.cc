@@ -192,7 +192,7 @@ void Tunnel::take_pieces() {
     if (piece.kind == Kind::binary) {
       to_local_ += piece.bytes;
     } else if (piece.kind == Kind::ping) {
-      to_server_ += frame_of(Opcode::pong, piece.bytes);
+      unanswered_ping_ = piece.bytes;
     } else if (piece.kind == Kind::close) {
       take_close(piece);
     } else if (piece.kind == Kind::text) {
@@ -222,6 +222,10 @@ void Tunnel::take_close(const FrameReader::Piece& piece) {
 }
 
 bool Tunnel::write_server() {
+  if (unanswered_ping_ && to_server_.size() < tunnel_piece_bytes) {
+    to_server_ += frame_of(Opcode::pong, *unanswered_ping_);
+    unanswered_ping_.reset();
+  }
   if (to_server_.empty()) return false;
   const auto put = stream_->write(to_server_);
   if (put.outcome == Outcome::nothing_yet) return false;

@@ -69,6 +69,9 @@ class Tunnel {
   std::string from_server_;  // frames that were not looked at yet
   std::string to_server_;
   std::string to_local_;
+  // What the last ping says. The others need no answer (RFC 6455, 5.5.3), and the bytes of a server
+  // that takes nothing are read nevertheless: it may wait until we have taken what it sends.
+  std::optional<std::string> unanswered_ping_;
   FrameReader frames_;
   bool server_has_ended_ = false;  // each side has said that it sends no more
   bool local_has_ended_ = false;
