@@ -279,6 +279,25 @@ TEST_F(WarmAttack, AZygoteThatStandsStillHoldsUpWhatItWasToForkAlone) {
   EXPECT_EQ(output->out, "kept\n");
 }
 
+// A start has a time of its own, which is not the program's.
+TEST_F(WarmAttack, WhoeverIsNotForkedInTimeHasFailedToStart) {
+  begin();
+  ASSERT_TRUE(pool_->until([](const jail::PoolState& state) {
+    return state.refilling == 0 && state.ready >= state.target;
+  }));
+  const pid_t zygote = zygote_below(::getpid());
+  ASSERT_GT(zygote, 0);
+  ASSERT_EQ(::kill(zygote, SIGSTOP), 0);
+  Process late = spawn(warm("late.py", "open('begun', 'w')"));
+  const auto ended = late.wait(ProcessPhase::ended, scaled(seconds(20)));
+  ASSERT_EQ(::kill(zygote, SIGCONT), 0);
+  ASSERT_FALSE(ended);
+  EXPECT_EQ(ended.error().kind, jail::ErrorKind::exhausted);
+  EXPECT_THAT(ended.error().message(), testing::HasSubstr("has not run"));
+  EXPECT_EQ(run(warm("quick.py", "import os; print(os.path.exists('begun'))")).out, "False\n");
+  EXPECT_TRUE(soon([this] { return processes_in_the_jail() == 0; }));
+}
+
 TEST_F(WarmAttack, WhoeverCouldNotBeForkedKeepsNoPlace) {
   begin();
   const ProcessSpec spec = warm("wait.py", "input()");

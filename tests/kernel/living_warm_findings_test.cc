@@ -8,6 +8,7 @@
 #include <chrono>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "guest.h"
 #include "jail/process.h"
@@ -92,6 +93,37 @@ print(open('/proc/self/oom_score_adj').read(), os.getsid(0) == os.getpid(), os.g
 print('spent', resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)
 )";
   EXPECT_EQ(run(warm("look.py", look)).out, run(python_process(look)).out);
+}
+
+// The kernel stops a child whose fork had begun when all processes were stopped, and a parent that
+// waits in that fork counts as standing still. So a resumption has to reach children that do not
+// exist yet.
+TEST_F(WarmFindings, NoForkThatJoinsStaysStoppedAfterAPause) {
+  begin();
+  const ProcessSpec spec = warm("one.py", "print(1)");
+  std::vector<Process> running;
+  const auto until = std::chrono::steady_clock::now() + scaled(seconds(20));
+  while (std::chrono::steady_clock::now() < until) {
+    while (running.size() < 4) running.push_back(spawn(spec));
+    ASSERT_TRUE(jail_->pause());
+    ASSERT_TRUE(
+        soon([this] { return jail_->advance() && jail_->activity() == jail::Activity::paused; }))
+        << static_cast<int>(jail_->activity());
+    ASSERT_TRUE(jail_->resume());
+    std::erase_if(running, [](Process& process) {
+      const auto phase = process.advance();
+      EXPECT_TRUE(phase) << phase.error().message();
+      if (phase && *phase != ProcessPhase::ended) return false;
+      EXPECT_EQ(process.report().ended, Ended::exited);
+      return true;
+    });
+    ASSERT_FALSE(HasFailure());
+  }
+  for (Process& process : running) {
+    const auto ended = process.wait(ProcessPhase::ended, scaled(seconds(10)));
+    ASSERT_TRUE(ended) << ended.error().message();
+    EXPECT_EQ(process.report().ended, Ended::exited);
+  }
 }
 
 // Each orphan is one more process for init to reap.

@@ -58,9 +58,11 @@ struct ProcessStat {
   // The process has no memory any more. Where this is said of its first thread, other threads may
   // still have it.
   bool has_ended() const { return state == 'Z' || state == 'X'; }
-  // The process runs no instruction and will run none before it is continued; or it is in a wait of
+  // The process runs no instruction and will run none before it is continued.
+  bool is_stopped() const { return state == 'T' || state == 't' || has_ended(); }
+  // The same; or it is in a wait of
   // the kernel that no signal ends, after which it meets the stop first.
-  bool is_still() const { return state == 'T' || state == 't' || state == 'D' || has_ended(); }
+  bool is_still() const { return is_stopped() || state == 'D'; }
   // The process is in do_exit(): the kernel's flag PF_EXITING, the same since Linux 2.6.
   bool is_leaving() const { return (flags & 4) != 0; }
   // The process runs in memory that an execve has made for it, not in a copy of its parent's: the

@@ -139,6 +139,10 @@ void SpawnedProcess::expire(std::uint64_t now) {
   if (now < next_deadline_ns()) return;
   if (is_joining()) {
     // A fork that has joined by now finds nobody at the other end, and ends.
+    if (now < begin_ns_ + wall_ns_) {
+      fail_to_join(wire::no_start_in_time, ETIMEDOUT);
+      return;
+    }
     cause_ = wire::cause_deadline;
     siginfo_t nobody{};
     nobody.si_code = CLD_KILLED;
@@ -150,9 +154,11 @@ void SpawnedProcess::expire(std::uint64_t now) {
     tell_spawned(now);
     if (cause_ != wire::cause_none || now < next_deadline_ns()) return;
   }
-  const bool is_late = now >= begin_ns_ + wall_ns_ || exec_ns_ == 0;
-  if (is_late) {
+  if (now >= begin_ns_ + wall_ns_) {
     cause_ = wire::cause_deadline;
+  } else if (exec_ns_ == 0) {
+    cause_ = wire::cause_deadline;
+    fail_to_join(wire::no_start_in_time, ETIMEDOUT);
   } else if (cpu_ns_of(pid_, clock_sum) > cpu_ns_) {
     cause_ = wire::cause_cpu;
   } else {

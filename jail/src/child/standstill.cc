@@ -59,6 +59,11 @@ class SeenProcesses {
     return nullptr;
   }
 
+  template <class Visit>
+  void each(Visit visit) const {
+    for (int i = 0; i < count_; ++i) visit(all_[i]);
+  }
+
   // Returns false where there is no room.
   bool add(const Seen& seen) {
     if (count_ == capacity) return false;
@@ -136,8 +141,9 @@ void Standstill::stop_in_a_burst() const {
   while (!burst.is_spent()) stop_all();
 }
 
-bool Standstill::may_run(const char* name, const ProcessStat& stat) const {
-  if (stat.threads <= 1) return !stat.is_still();
+template <class Wanted>
+bool Standstill::any_thread(const char* name, const ProcessStat& stat, Wanted is_wanted) const {
+  if (stat.threads <= 1) return is_wanted(stat);
   const long tasks = raw::call(SYS_openat, proc_, raw::address(joined({name, "/task"}).text),
                                O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (tasks < 0) return false;  // the process is gone
@@ -147,10 +153,20 @@ bool Standstill::may_run(const char* name, const ProcessStat& stat) const {
   bool found = false;
   while (!found && threads.next(thread, number)) {
     ProcessStat own;
-    found = read_stat(static_cast<int>(tasks), thread, own) && !own.is_still();
+    found = read_stat(static_cast<int>(tasks), thread, own) && is_wanted(own);
   }
   raw::call(SYS_close, tasks);
   return found;
+}
+
+bool Standstill::may_run(const char* name, const ProcessStat& stat) const {
+  return any_thread(name, stat, [](const ProcessStat& thread) { return !thread.is_still(); });
+}
+
+bool Standstill::has_stopped(const char* name) const {
+  ProcessStat stat;
+  return !read_stat(proc_, name, stat) ||
+         !any_thread(name, stat, [](const ProcessStat& thread) { return !thread.is_stopped(); });
 }
 
 // Calls on_offender(pid) for a process that has run, or could run.
@@ -227,7 +243,9 @@ void Standstill::end() {
     if (seen == nullptr || !seen->was_stopped) raw::call(SYS_kill, pid, SIGCONT);
   };
   int count = 0;
-  each_process(proc_, [&](const char*, int pid) {
+  bool all_have_stopped = true;
+  each_process(proc_, [&](const char* name, int pid) {
+    all_have_stopped = all_have_stopped && has_stopped(name);
     if (count < max_numbers) {
       numbers[count++] = pid;
     } else {
@@ -235,6 +253,21 @@ void Standstill::end() {
     }
   });
   while (count > 0) continue_one(numbers[--count]);
+  if (!all_have_stopped) continue_all();
+}
+
+// The kernel stops the child of a fork that had begun when all were stopped, and takes that back
+// only where all are continued, too: the child may be in no list yet.
+void Standstill::continue_all() const {
+  raw::call(SYS_kill, -1, SIGCONT);
+  seen_processes.each([this](const Seen& seen) {
+    ProcessStat stat;
+    if (seen.was_stopped &&
+        read_stat(proc_, Number(static_cast<std::uint64_t>(seen.pid)).text, stat) &&
+        stat.started_ticks == seen.started_ticks) {
+      raw::call(SYS_kill, seen.pid, SIGSTOP);
+    }
+  });
 }
 
 }  // namespace jail::child

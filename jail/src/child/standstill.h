@@ -46,7 +46,8 @@ class Standstill {
   // Must be called when the owner kills a process, after which the kernel may continue others.
   void excuse() { ++strikes_left_; }
 
-  // Continues all processes, children first, except those that a guest itself had stopped.
+  // Continues all processes, children first, except those that a guest itself had stopped. Where a
+  // process may be about to fork a child that is born stopped, these run for a moment too.
   void end();
 
  private:
@@ -61,7 +62,12 @@ class Standstill {
   void stop_in_order(std::uint64_t now) const;
   void stop_all() const;
   void stop_in_a_burst() const;
+  void continue_all() const;
+  // Returns false where the process is gone, too.
+  template <class Wanted>
+  bool any_thread(const char* name, const ProcessStat& stat, Wanted is_wanted) const;
   bool may_run(const char* name, const ProcessStat& stat) const;
+  bool has_stopped(const char* name) const;  // or is gone
   template <class OnOffender>
   Scan scan(OnOffender on_offender) const;
 

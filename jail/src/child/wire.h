@@ -311,6 +311,7 @@ enum SpawnFailure : std::int32_t {
   no_place_for_listener = -3,  // too many processes live, or have left a living one behind
   no_terminal = -4,            // all terminals are open
   no_zygote = -5,              // the zygote has ended
+  no_start_in_time = -6,       // it has not come to its program within the time for that
 };
 
 // The reason for which init ended the jail, where it did.

@@ -241,6 +241,9 @@ Error Process::State::start_error(const wire::Message& message) const {
   } else if (message.index == wire::no_zygote) {
     error.kind = ErrorKind::closed;
     error.hint = "the zygote that the jail was made with has ended: execute the program instead";
+  } else if (message.index == wire::no_start_in_time) {
+    error.kind = ErrorKind::exhausted;
+    error.hint = "it has not come to its program in time, and has not run";
   }
   return error;
 }
