@@ -6,7 +6,7 @@
 namespace runtime {
 namespace {
 
-// Init answers within milliseconds, unless the machine stands still.
+// Init answers within milliseconds, unless a fork of a large process takes longer.
 constexpr std::chrono::seconds patience_for_limits{10};
 
 }  // namespace

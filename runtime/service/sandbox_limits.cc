@@ -184,6 +184,9 @@ asio::awaitable<std::optional<Refusal>> Sandboxes::set_limits(Found sandbox, San
     co_return Refusal{.code = RefusalCode::limit_in_use,
                       .detail = "limits: disk_mb: more came to be in /workspace or /tmp meanwhile"};
   }
+  if (error.kind == jail::ErrorKind::unsupported) {
+    co_return Refusal{.code = RefusalCode::limit_in_use, .detail = error.message()};
+  }
   logger_.error("the limits of a sandbox could not be changed",
                 {{"sandbox_id", sandbox->id()}, {"error", error.message()}});
   if (is_shortage(error) || error.kind == jail::ErrorKind::exhausted) {

@@ -1,6 +1,9 @@
 // The limits of a living jail are changed while programs run in it.
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <linux/mount.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <chrono>
@@ -177,6 +180,74 @@ TEST_F(ChangingLimits, NoProgramKeepsTheEarlierLimit) {
                                "except ValueError as e: print(e)\n"))
                 .out,
             "not allowed to raise maximum limit\n");
+}
+
+// A fork copies the limits first and then the page tables, for long where there are many.
+TEST_F(ChangingLimits, NoSlowForkKeepsTheEarlierLimit) {
+  auto spec = changeable_spec();
+  spec.limits.memory_bytes = spec.max_limits->memory_bytes;
+  begin(spec);
+  change({.processes = 60});
+  jail::Process slow =
+      attacker(python_process("import ctypes, mmap, os, resource, time\n"
+                              "libc = ctypes.CDLL(None)\n"
+                              "libc.mmap.restype = ctypes.c_void_p\n"
+                              "libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t] +"
+                              " [ctypes.c_int] * 3 + [ctypes.c_long]\n"
+                              "size = 4 << 30\n"
+                              "at = libc.mmap(None, size, mmap.PROT_READ, mmap.MAP_PRIVATE |"
+                              " mmap.MAP_ANONYMOUS | mmap.MAP_NORESERVE, -1, 0)\n"
+                              "whole = ctypes.c_void_p(at), ctypes.c_size_t(size)\n"
+                              "page = ctypes.c_void_p(at), ctypes.c_size_t(4096)\n"
+                              "libc.madvise(*whole, 15)\n"  // MADV_NOHUGEPAGE
+                              "libc.mprotect(*page, mmap.PROT_READ | mmap.PROT_WRITE)\n"
+                              "ctypes.memset(at, 1, 1)\n"
+                              "libc.mprotect(*page, mmap.PROT_READ)\n"
+                              "libc.madvise(*whole, 22)\n"  // MADV_POPULATE_READ
+                              "print('ready', flush=True)\n"
+                              "end = time.monotonic() + 60\n"
+                              "while time.monotonic() < end:\n"
+                              "    pid = os.fork()\n"
+                              "    if pid == 0:\n"
+                              "        if os.path.exists('/workspace/held'):\n"
+                              "            limit = resource.getrlimit(resource.RLIMIT_NPROC)[1]\n"
+                              "            name = 'kept' if limit > 9 else 'lower'\n"
+                              "            open('/workspace/' + name, 'w')\n"
+                              "        os._exit(0)\n"
+                              "    os.waitpid(pid, 0)\n"));
+  change({.processes = 8});
+  EXPECT_EQ(run(shell_process("touch /workspace/held; cd /workspace;"
+                              " until [ -e lower ]; do sleep 0.05; done; ls"))
+                .out,
+            "held\nlower\n");
+}
+
+// The owner looks first whether there is room, and a program fills the file system after that.
+TEST_F(ChangingLimits, ASizeCanBeChangedAfterTheKernelHasRefusedOne) {
+  const jail::Fd picked(static_cast<int>(::syscall(SYS_fspick, AT_FDCWD, "/", FSPICK_CLOEXEC)));
+  if (!picked.valid()) GTEST_SKIP() << "this takes the right to mount";
+  begin();
+  jail::Process racing =
+      attacker(python_process("import os\n"
+                              "fd = os.open('/workspace/file', os.O_RDWR | os.O_CREAT)\n"
+                              "block = b'x' * (1 << 20)\n"
+                              "print('ready', flush=True)\n"
+                              "while True:\n"
+                              "    for i in range(4): os.pwrite(fd, block, i << 20)\n"
+                              "    os.ftruncate(fd, 0)\n"));
+  bool was_refused = false;
+  ASSERT_TRUE(soon([&] {
+    EXPECT_TRUE(jail_->advance());
+    const auto changed = jail_->change_limits({.workspace_bytes = 3 * mebibyte});
+    if (!changed) {
+      was_refused = changed.error().message().find("meanwhile") != std::string::npos;
+      return was_refused;
+    }
+    EXPECT_TRUE(jail_->change_limits({.workspace_bytes = 32 * mebibyte}));
+    return false;
+  }));
+  EXPECT_TRUE(jail_->change_limits({.workspace_bytes = 64 * mebibyte}));
+  EXPECT_EQ(run(shell_process("df -B1M --output=size /workspace | tail -1 | xargs")).out, "64\n");
 }
 
 TEST_F(ChangingLimits, FileSystemsGrowUnderAProgramThatRuns) {

@@ -17,6 +17,20 @@ constexpr timespec pause_for_room{0, 1'000'000};
 
 }  // namespace
 
+void send_answer(int socket, wire::MessageType type, std::int32_t serial, std::int32_t error) {
+  wire::Message message{};
+  message.type = type;
+  message.index = serial;
+  message.error = error;
+  send_message(socket, message);
+}
+
+void close_all(const int* fds, std::size_t count) {
+  for (std::size_t i = 0; i < count; ++i) {
+    if (fds[i] >= 0) raw::call(SYS_close, fds[i]);
+  }
+}
+
 long send_bytes(int socket, const void* bytes, std::size_t size, const int* fds, std::size_t count,
                 int flags) {
   alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int) * max_fds)] = {};

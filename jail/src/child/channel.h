@@ -20,6 +20,12 @@ long send_message(int socket, const wire::Message& message, int fd = -1);
 // stands for a call outside of the plan.
 void send_failure(int socket, std::uint32_t phase, std::int32_t index, std::int32_t error);
 
+// Tells the parent how the order `serial` has ended: with `error`, or 0.
+void send_answer(int socket, wire::MessageType type, std::int32_t serial, std::int32_t error);
+
+// Closes those that are not negative.
+void close_all(const int* fds, std::size_t count);
+
 // Messages with any number of descriptors, at most max_fds.
 inline constexpr std::size_t max_fds = wire::max_guest_fds;
 static_assert(max_fds >= wire::launch_fd_kinds);

@@ -40,12 +40,6 @@ constexpr int polled_of_process = 2;
 // tables meanwhile.
 constexpr int max_joining = 4;
 
-void close_all(const int* fds, std::size_t count) {
-  for (std::size_t i = 0; i < count; ++i) {
-    if (fds[i] >= 0) raw::call(SYS_close, fds[i]);
-  }
-}
-
 class Living {
  public:
   Living(const wire::PlanHeader& plan, char* base, long* slots)
@@ -64,7 +58,7 @@ class Living {
     if (zygote_.can_fork() && !try_fork()) return;
     close_streams();
     if (!hand_over(control_, signals_, slots_) || !await_start()) return;
-    while (cause_ == wire::cause_none && !owner_gone_) standstill_.is_on() ? hold() : step();
+    while (cause_ == wire::cause_none && !owner_gone_) is_paused_ ? hold() : step();
     if (!owner_gone_) end();
   }
 
@@ -123,9 +117,9 @@ class Living {
       wake = smaller(wake, limits_.next_look_ns());
     }
     for (int i = 0; i < places_used_; ++i) processes_[i].expire(now);
-    process_limits_.look_if_due({processes_, places_used_}, now);
-    wake = smaller(wake, process_limits_.next_look_ns());
-    ask_zygote();
+    wake = smaller(wake, process_limits_.advance(spawned(), now));
+    tell_of_limits();
+    if (!standstill_.is_on()) ask_zygote();
     for (int i = 0; i < places_used_; ++i) {
       wake = smaller(wake, processes_[i].next_deadline_ns());
     }
@@ -138,55 +132,59 @@ class Living {
     if (now >= standstill_.next_look_ns()) {
       const bool had_stopped = standstill_.state() == Standstill::State::still;
       if (!standstill_.look(now)) {
-        answer(wire::message_paused, pause_serial_, EBUSY);
+        send_answer(control_, wire::message_paused, pause_serial_, EBUSY);
+        process_limits_.put_off(now);
         go_on();
         return;
       }
       if (!had_stopped && standstill_.state() == Standstill::State::still)
-        answer(wire::message_paused, pause_serial_, 0);
+        send_answer(control_, wire::message_paused, pause_serial_, 0);
+      process_limits_.settle(spawned());
     }
+    tell_of_limits();
     await_events(beyond(standstill_.next_look_ns(), now_ns()));
   }
 
   void pause(const wire::Order& order) {
     pause_serial_ = order.serial;
     if (standstill_.state() == Standstill::State::still)
-      answer(wire::message_paused, pause_serial_, 0);
-    if (standstill_.is_on()) return;
+      send_answer(control_, wire::message_paused, pause_serial_, 0);
+    if (is_paused_) return;
+    is_paused_ = true;
     paused_at_ns_ = now_ns();
-    standstill_.begin(paused_at_ns_);
-  }
-
-  void answer(wire::MessageType type, std::int32_t serial, std::int32_t error) {
-    wire::Message message{};
-    message.type = type;
-    message.index = serial;
-    message.error = error;
-    send_message(control_, message);
+    if (!standstill_.is_on()) standstill_.begin(paused_at_ns_);
   }
 
   void change_limits(const wire::Order& order) {
     order_.memory_bytes = order.memory_bytes;
     limits_.look_at_once();
-    process_limits_.lower(order, {processes_, places_used_}, standstill_.is_on(), now_ns());
-    answer(wire::message_limits, order.serial, 0);
+    process_limits_.lower(order, spawned(), has_processes_);
+    process_limits_.settle(spawned());
+  }
+
+  void tell_of_limits() {
+    const std::int32_t serial = process_limits_.take_held(spawned(), is_paused_);
+    if (serial != 0) send_answer(control_, wire::message_limits, serial, 0);
   }
 
   void resume() {
-    if (!standstill_.is_on()) return;
-    standstill_.end();
+    if (!is_paused_) return;
+    if (!process_limits_.needs_standstill()) standstill_.end();
     go_on();
   }
 
+  Spawned spawned() const { return {processes_, places_used_}; }
+
   // Everything runs again.
   void go_on() {
+    is_paused_ = false;
     const std::uint64_t paused_ns = beyond(now_ns(), paused_at_ns_);
     begin_ns_ += paused_ns;
     for (int i = 0; i < places_used_; ++i) processes_[i].go_on(paused_ns);
   }
 
   // The clock by which processes are measured; it stands still during a pause.
-  std::uint64_t clock_ns() const { return standstill_.is_on() ? paused_at_ns_ : now_ns(); }
+  std::uint64_t clock_ns() const { return is_paused_ ? paused_at_ns_ : now_ns(); }
 
   void await_events(std::uint64_t pause_ns) {
     timespec timeout{static_cast<time_t>(pause_ns / 1'000'000'000u),
@@ -234,7 +232,7 @@ class Living {
   }
 
   void read_order_to(SpawnedProcess& process) {
-    if (process.read_order(standstill_.is_on())) standstill_.excuse();
+    if (process.read_order(is_paused_)) standstill_.excuse();
   }
 
   void read_start_report(SpawnedProcess& process) {
@@ -245,7 +243,7 @@ class Living {
     if (!process.read_start_report(static_cast<int>(slots_[wire::slot_proc]), clock_ns())) return;
     watch_.note_started(process.pid());
     watch_.note_open_files(process.pid());
-    process_limits_.note_started(now_ns());
+    process_limits_.note_started(spawned(), process);
   }
 
   // Releases a fork of the zygote, which is confined and waits for its order to run.
@@ -255,7 +253,7 @@ class Living {
     watch_.note_inherited_by(process.pid());
     watch_.note_open_files(process.pid());
     process.release(clock_ns(), plan_, base_);
-    process_limits_.note_started(now_ns());
+    process_limits_.note_started(spawned(), process);
   }
 
   void hear_notice(Listener& listener, short events) {
@@ -474,8 +472,9 @@ class Living {
   int control_;
   Watch watch_;
   HeldLimits limits_{watch_};
-  ProcessLimits process_limits_{static_cast<int>(slots_[wire::slot_proc])};
   Standstill standstill_{static_cast<int>(slots_[wire::slot_proc])};
+  ProcessLimits process_limits_{static_cast<int>(slots_[wire::slot_proc]), standstill_};
+  bool is_paused_ = false;  // all stand still for the owner, or are about to
   std::int32_t pause_serial_ = 0;
   std::uint64_t paused_at_ns_ = 0;
   wire::Order order_{};

@@ -1,9 +1,9 @@
 #include "child/process_limits.h"
 
-#include <signal.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 
+#include "child/arithmetic.h"
 #include "child/clocks.h"
 #include "child/guest_start.h"
 #include "child/proc_files.h"
@@ -12,10 +12,9 @@
 namespace jail::child {
 namespace {
 
-constexpr int looks = 3;
-constexpr std::uint64_t pause_between_looks_ns = 100 * ns_per_ms;
-// Processes that fork and end without pause may stay ahead of init for so many passes.
-constexpr int max_passes = 16;
+// A fork may take longer than the processes had to stand still, so each attempt may take longer.
+constexpr std::uint64_t longest_first_try_ns = 2'000 * ns_per_ms;
+constexpr std::uint64_t longest_last_try_ns = 16'000 * ns_per_ms;
 
 }  // namespace
 
@@ -33,66 +32,100 @@ bool Spawned::is_starting(int pid) const {
   return false;
 }
 
-void ProcessLimits::lower(const wire::Order& order, const Spawned& spawned, bool are_still,
-                          std::uint64_t now) {
+void ProcessLimits::lower(const wire::Order& order, const Spawned& spawned, bool has_processes) {
+  const bool is_lower = is_lower_than_before(order);
   max_ = order;
   was_lowered_ = true;
-  looks_left_ = looks;
-  look(spawned, are_still, now);
-}
-
-void ProcessLimits::note_started(std::uint64_t now) {
-  if (!was_lowered_) return;
-  looks_left_ = looks;
-  next_look_ns_ = now;
-}
-
-void ProcessLimits::look(const Spawned& spawned, bool are_still, std::uint64_t now) {
-  bool have_all = false;
-  for (int i = 0; i < max_passes && !have_all; ++i) have_all = pass(spawned);
-  // The kernel completes no fork of a process that has a signal pending, so after this one every
-  // process that there is has been listed.
-  if (!have_all) {
-    raw::call(SYS_kill, -1, SIGSTOP);
-    pass(spawned);
-    if (!are_still) raw::call(SYS_kill, -1, SIGCONT);
+  unanswered_ = order.serial;
+  if (!is_lower) return;
+  for (int i = 0; i < spawned.count; ++i) {
+    was_starting_[i] = spawned.all[i].is_starting() || spawned.all[i].is_joining();
   }
-  next_look_ns_ = --looks_left_ > 0 ? now + pause_between_looks_ns : never_ns;
+  if (!has_processes) return;
+  pass(spawned);
+  needs_standstill_ = true;
+  next_try_ns_ = 0;
+  longest_try_ns_ = longest_first_try_ns;
 }
 
-// Returns whether every process had the limits already.
-bool ProcessLimits::pass(const Spawned& spawned) const {
-  bool have_all = true;
+// The limits before the first order are not known here.
+bool ProcessLimits::is_lower_than_before(const wire::Order& order) const {
+  return !was_lowered_ || order.processes_limit < max_.processes_limit ||
+         order.file_limit < max_.file_limit || order.data_limit < max_.data_limit;
+}
+
+std::uint64_t ProcessLimits::advance(const Spawned& spawned, std::uint64_t now) {
+  constexpr std::uint64_t never_ns = ~std::uint64_t{0};
+  if (!needs_standstill_) return never_ns;
+  if (!standstill_.is_on()) {
+    if (now < next_try_ns_) return next_try_ns_;
+    pass(spawned);
+    standstill_.begin(now, longest_try_ns_);
+    longest_try_ns_ = smaller(2 * longest_try_ns_, longest_last_try_ns);
+  }
+  if (now < standstill_.next_look_ns()) return standstill_.next_look_ns();
+  if (!standstill_.look(now)) {
+    put_off(now_ns());
+    return next_try_ns_;
+  }
+  settle(spawned);
+  if (needs_standstill_) return standstill_.next_look_ns();
+  standstill_.end();
+  return never_ns;
+}
+
+void ProcessLimits::settle(const Spawned& spawned) {
+  if (!needs_standstill_ || standstill_.state() != Standstill::State::still) return;
+  pass(spawned);
+  needs_standstill_ = false;
+}
+
+// In a pause, processes that are about to execute a program do not come to it.
+std::int32_t ProcessLimits::take_held(const Spawned& spawned, bool is_paused) {
+  if (unanswered_ == 0 || needs_standstill_) return 0;
+  for (int i = 0; i < spawned.count && !is_paused; ++i) {
+    const SpawnedProcess& process = spawned.all[i];
+    if (was_starting_[i] && (process.is_starting() || process.is_joining())) return 0;
+  }
+  const std::int32_t held = unanswered_;
+  unanswered_ = 0;
+  return held;
+}
+
+void ProcessLimits::note_started(const Spawned& spawned, const SpawnedProcess& process) {
+  bool& was_starting = was_starting_[&process - spawned.all];
+  if (!was_starting) return;
+  was_starting = false;
+  needs_standstill_ = true;
+  longest_try_ns_ = longest_first_try_ns;
+}
+
+void ProcessLimits::pass(const Spawned& spawned) const {
   NumberedEntries processes(proc_);
   const char* name = nullptr;
   std::uint64_t number = 0;
   while (processes.next(name, number)) {
     const int pid = static_cast<int>(number);
-    if (pid != 1 && !spawned.is_starting(pid) && lower_those_of(pid)) have_all = false;
+    if (pid != 1 && !spawned.is_starting(pid)) lower_those_of(pid);
   }
-  return have_all;
 }
 
-// Returns whether one of them was higher. A process that is gone has none.
-bool ProcessLimits::lower_those_of(int pid) const {
+// A process that is gone has none.
+void ProcessLimits::lower_those_of(int pid) const {
   const struct {
     int resource;
     std::uint64_t most;
   } limits[] = {{RLIMIT_NPROC, max_.processes_limit},
                 {RLIMIT_FSIZE, max_.file_limit},
                 {RLIMIT_DATA, max_.data_limit}};
-  bool was_higher = false;
   for (const auto& limit : limits) {
     std::uint64_t pair[2];  // soft and hard
     if (raw::call(SYS_prlimit64, pid, limit.resource, 0, raw::address(pair)) != 0) continue;
     if (pair[1] <= limit.most) continue;
     pair[1] = limit.most;
     if (pair[0] > pair[1]) pair[0] = pair[1];
-    if (raw::call(SYS_prlimit64, pid, limit.resource, raw::address(pair), 0) == 0) {
-      was_higher = true;
-    }
+    raw::call(SYS_prlimit64, pid, limit.resource, raw::address(pair), 0);
   }
-  return was_higher;
 }
 
 }  // namespace jail::child

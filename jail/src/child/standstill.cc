@@ -13,7 +13,6 @@
 namespace jail::child {
 namespace {
 
-constexpr std::uint64_t longest_stopping_ns = 2'000 * ns_per_ms;
 constexpr std::uint64_t pause_while_stopping_ns = ns_per_ms / 5;
 // On a busy machine a process has to wait for its turn before it stops.
 constexpr std::uint64_t longest_stop_in_order_ns = 200 * ns_per_ms;
@@ -100,9 +99,9 @@ void each_process(int proc, Visit visit) {
 
 }  // namespace
 
-void Standstill::begin(std::uint64_t now) {
+void Standstill::begin(std::uint64_t now, std::uint64_t longest_ns) {
   state_ = State::stopping;
-  give_up_ns_ = now + longest_stopping_ns;
+  give_up_ns_ = now + longest_ns;
   next_look_ns_ = 0;
   last_ = {};
   last_.is_still = false;

@@ -12,6 +12,8 @@
 
 #include <cstdint>
 
+#include "child/clocks.h"
+
 namespace jail::child {
 
 struct ProcessStat;
@@ -31,8 +33,8 @@ class Standstill {
   bool is_on() const { return state_ != State::off; }
 
   // Begins to stop all processes. Parents come first, and are waited for: a shell that sees its job
-  // stopped takes the terminal back from it.
-  void begin(std::uint64_t now);
+  // stopped takes the terminal back from it. look() gives up after `longest_ns`.
+  void begin(std::uint64_t now, std::uint64_t longest_ns = 2'000 * ns_per_ms);
 
   // The time at which look() is to be called.
   std::uint64_t next_look_ns() const { return next_look_ns_; }

@@ -49,7 +49,7 @@ Limits with(Limits limits, const LimitChange& change) {
 struct Resizable {
   const char* limit;  // its name in Limits
   const char* path;
-  const Fd& context;
+  Fd& context;
 };
 
 Result<void> check_room(const Jail& jail, const Resizable& what, std::uint64_t bytes) {
@@ -68,7 +68,15 @@ Result<void> check_room(const Jail& jail, const Resizable& what, std::uint64_t b
 }
 
 // The kernel refuses a size that is below what is in it, and from then on every other one: the
-// context is of no use after an error.
+// context is of no use after an error. A new one takes the right to mount in one's own mount
+// namespace, which root has.
+void renew_context(const Jail& jail, const Resizable& what) {
+  const auto directory = jail.open_file(what.path, O_PATH | O_DIRECTORY);
+  if (!directory) return;
+  const long made = ::syscall(SYS_fspick, directory->get(), "", FSPICK_EMPTY_PATH | FSPICK_CLOEXEC);
+  if (made >= 0) what.context = Fd(static_cast<int>(made));
+}
+
 Result<void> set_size(const Resizable& what, std::uint64_t bytes, const wire::Ids& ids) {
   const AdministerAs administering(ids);
   const std::string text = std::to_string(bytes);
@@ -92,7 +100,7 @@ Result<void> set_size(const Resizable& what, std::uint64_t bytes, const wire::Id
 // The steps of a change. Those that were taken are taken back unless all were.
 class Steps {
  public:
-  Steps(const Jail& jail, const Jail::State& state, const Limits& wanted)
+  Steps(const Jail& jail, Jail::State& state, const Limits& wanted)
       : jail_(jail), state_(state), wanted_(wanted) {}
   Steps(const Steps&) = delete;
   ~Steps() {
@@ -108,7 +116,10 @@ class Steps {
       if (bytes == size_in(state_.limits, what)) continue;
       if (!what.context.valid()) return fixed(what);
       if (auto room = check_room(jail_, what, bytes); !room) return room;
-      if (auto done = set_size(what, bytes, state_.ids()); !done) return done;
+      if (auto done = set_size(what, bytes, state_.ids()); !done) {
+        renew_context(jail_, what);
+        return done;
+      }
       resized_.push_back(&what);
     }
     cgroup_changed_ = true;
@@ -144,7 +155,7 @@ class Steps {
   }
 
   const Jail& jail_;
-  const Jail::State& state_;
+  Jail::State& state_;
   const Limits& wanted_;
   const std::array<Resizable, 2> file_systems_ = {
       {{"workspace_bytes", "/workspace", state_.contexts[0]},
