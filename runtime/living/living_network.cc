@@ -92,6 +92,11 @@ std::vector<SecretName> LivingSandbox::secret_names() const {
   return gateway_ == nullptr ? std::vector<SecretName>() : gateway_->names();
 }
 
+std::vector<NetworkSecret> LivingSandbox::secrets() const {
+  const std::lock_guard lock(mutex_);
+  return gateway_ == nullptr ? std::vector<NetworkSecret>() : gateway_->secrets();
+}
+
 asio::awaitable<Result<void>> LivingSandbox::set_network(Rules rules,
                                                          std::vector<NetworkSecret> secrets) {
   co_await for_its_network_.wait(mutex_, Bell::Time::max(),

@@ -160,10 +160,12 @@ class LivingSandbox : public std::enable_shared_from_this<LivingSandbox> {
                                                          std::vector<NetworkSecret> secrets = {});
   // The secrets that its gateway has, by their names alone.
   std::vector<SecretName> secret_names() const;
+  // The same with their values, for set_network() to put them back.
+  std::vector<NetworkSecret> secrets() const;
 
   // Changes its limits, and waits until they hold for every process that runs; a paused sandbox
   // stays paused. Errors: as jail::Jail::change_limits(); closed (it has ended); timed_out (they
-  // hold soon).
+  // are changed, and hold for processes that run once init answers).
   boost::asio::awaitable<jail::Result<void>> change_limits(jail::LimitChange change);
 
   // The calendar time of its start.

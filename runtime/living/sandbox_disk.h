@@ -45,12 +45,15 @@ class SandboxDisk {
     const std::lock_guard lock(mutex_);
     return limits_;
   }
-  // Returns false, and changes nothing, where more is in it. A lower limit waits for a count.
-  bool set_limits(const Limits& limits) {
+  // A lower limit waits for a count, and nothing is changed where more is in it, or where what is
+  // in it could not be counted in time.
+  enum class Change : std::uint8_t { made, more_is_in_it, not_counted };
+  Change set_limits(const Limits& limits) {
     std::unique_lock lock(mutex_);
     if (limits.bytes < limits_.bytes) {
-      wait_for_count(lock);
-      if (use_.bytes + written() > limits.bytes) return false;
+      const bool is_counted = wait_for_count(lock, patience_for_limits);
+      if (use_.bytes + written() > limits.bytes) return Change::more_is_in_it;
+      if (!is_counted || use_.seen != DiskUse::Seen::all) return Change::not_counted;
     }
     const auto moved = [](std::uint64_t allowed, std::uint64_t from, std::uint64_t to) {
       return allowed == from ? to : std::max(allowed, to);
@@ -58,7 +61,7 @@ class SandboxDisk {
     allowed_ = {.bytes = moved(allowed_.bytes, limits_.bytes, limits.bytes),
                 .files = moved(allowed_.files, limits_.files, limits.files)};
     limits_ = limits;
-    return true;
+    return Change::made;
   }
   // From now on it may take so many bytes. What is in it already may stay, though it is more.
   void limit(std::uint64_t bytes) {
@@ -165,7 +168,7 @@ class SandboxDisk {
     bool take(std::uint64_t bytes) override {
       std::unique_lock lock(disk_->mutex_);
       // What was removed since the latest count may have made room.
-      if (!disk_->has_room_for(bytes)) disk_->wait_for_count(lock);
+      if (!disk_->has_room_for(bytes)) (void)disk_->wait_for_count(lock, patience);
       if (!disk_->has_room_for(bytes)) return false;
       disk_->incomplete_ += bytes;
       taken_ += bytes;
@@ -198,6 +201,7 @@ class SandboxDisk {
   }
 
   static constexpr std::chrono::milliseconds patience{300};
+  static constexpr std::chrono::seconds patience_for_limits{2};
   // After a count that did not come in time nobody waits for another one for so long.
   static constexpr std::chrono::seconds impatience{1};
 
@@ -205,16 +209,19 @@ class SandboxDisk {
   bool has_room_for(std::uint64_t bytes) const {
     return use_.bytes + written() + bytes <= limits_.bytes;
   }
-  void wait_for_count(std::unique_lock<std::mutex>& lock) {
-    if (!ask_ || Clock::now() < patient_from_) return;
+  // Returns false where no new count came in time.
+  bool wait_for_count(std::unique_lock<std::mutex>& lock, std::chrono::milliseconds max_wait) {
+    // As yet nobody but the owner can have added to it.
+    if (!ask_) return true;
+    if (Clock::now() < patient_from_) return false;
     const std::uint64_t mine = ++wanted_;
     const std::function<void()> ask = ask_;
     lock.unlock();
     ask();
     lock.lock();
-    if (!is_counted_.wait_for(lock, patience, [&] { return counted_ >= mine; })) {
-      patient_from_ = Clock::now() + impatience;
-    }
+    if (is_counted_.wait_for(lock, max_wait, [&] { return counted_ >= mine; })) return true;
+    patient_from_ = Clock::now() + impatience;
+    return false;
   }
 
   const std::shared_ptr<SandboxDirectory> directory_;

@@ -105,6 +105,11 @@ void SecretGateway::set(std::vector<std::string> rules, std::vector<NetworkSecre
   }
 }
 
+std::vector<NetworkSecret> SecretGateway::secrets() const {
+  const std::lock_guard lock(mutex_);
+  return secrets_;
+}
+
 std::vector<SecretName> SecretGateway::names() const {
   const std::lock_guard lock(mutex_);
   std::vector<SecretName> names;

@@ -54,6 +54,7 @@ class SecretGateway : public std::enable_shared_from_this<SecretGateway> {
   // secrets or rules are not the same any more have been cut.
   void set(std::vector<std::string> rules, std::vector<NetworkSecret> secrets);
   std::vector<SecretName> names() const;
+  std::vector<NetworkSecret> secrets() const;
 
   // Cuts all requests, and serves no other. Must be called before the sandbox's network may serve
   // another one.

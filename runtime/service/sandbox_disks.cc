@@ -118,7 +118,11 @@ Result<void> SandboxDisks::resize(SandboxDisk& disk, std::uint64_t bytes) {
     if (auto promised = promise_locked(bytes - limits.bytes); !promised) return promised;
   }
   limits.bytes = bytes;
-  if (disk.set_limits(limits)) return {};
+  const SandboxDisk::Change change = disk.set_limits(limits);
+  if (change == SandboxDisk::Change::made) return {};
+  if (change == SandboxDisk::Change::not_counted) {
+    return Error{ErrorKind::timed_out, "the directory of the sandbox was not counted", 0, {}};
+  }
   return Error{ErrorKind::refused, "more is in the directory of the sandbox", 0, {}};
 }
 

@@ -51,7 +51,7 @@ class SandboxDisks : public std::enable_shared_from_this<SandboxDisks> {
                                                    std::uint64_t bytes, const DiskUse& use,
                                                    Room room);
   // Changes how much may be in it; a lower limit waits for a count. Errors: refused (there is more
-  // in it); exhausted, as make().
+  // in it); timed_out (it was not counted in time); exhausted, as make().
   jail::Result<void> resize(SandboxDisk& disk, std::uint64_t bytes);
   DiskStore& store() const noexcept { return *store_; }
   // As DiskStore::is_kept().

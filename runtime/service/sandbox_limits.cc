@@ -24,14 +24,6 @@ double mebibytes(std::uint64_t bytes) {
   return std::ceil(static_cast<double>(bytes) / (1u << 20) * 10) / 10;
 }
 
-SandboxLimits with(SandboxLimits limits, const SandboxLimitChange& change) {
-  limits.memory_mb = change.memory_mb.value_or(limits.memory_mb);
-  limits.processes = change.processes.value_or(limits.processes);
-  limits.disk_mb = change.disk_mb.value_or(limits.disk_mb);
-  limits.cpu_percent = change.cpu_percent.value_or(limits.cpu_percent);
-  return limits;
-}
-
 Refusal in_use(std::string detail, double limit, double used) {
   return {.code = RefusalCode::limit_in_use,
           .detail = "limits: " + std::move(detail),
@@ -40,14 +32,6 @@ Refusal in_use(std::string detail, double limit, double used) {
 }
 
 }  // namespace
-
-SandboxLimitChange back_to(const SandboxLimits& before, SandboxLimitChange change) {
-  if (change.memory_mb) change.memory_mb = before.memory_mb;
-  if (change.processes) change.processes = before.processes;
-  if (change.disk_mb) change.disk_mb = before.disk_mb;
-  if (change.cpu_percent) change.cpu_percent = before.cpu_percent;
-  return change;
-}
 
 std::optional<Refusal> Sandboxes::check_cpu(const std::optional<std::uint32_t>& percent) const {
   if (!percent || runner_.state().enforcement.cpu == jail::Enforcer::cgroup) return std::nullopt;
@@ -71,27 +55,6 @@ std::optional<Refusal> Sandboxes::check_limits(const Sandbox& sandbox,
   return Refusal{.code = RefusalCode::out_of_range,
                  .detail = "limits: disk_mb: expected an integer 1 .. " + std::to_string(most) +
                            " with disk_kind: " + (is_on_disk ? "directory" : "memory")};
-}
-
-asio::awaitable<std::optional<Refusal>> Sandboxes::change_limits(Found sandbox,
-                                                                 SandboxLimitChange change) {
-  if (auto refusal = check_cpu(change.cpu_percent)) co_return refusal;
-  co_await sandbox->for_its_limits_.wait(sandbox->mutex_, Bell::Time::max(), [&sandbox] {
-    return !std::exchange(sandbox->has_limit_change_, true);
-  });
-  const std::shared_ptr<void> turn(nullptr, [sandbox](void*) {
-    const std::lock_guard lock(sandbox->mutex_);
-    sandbox->has_limit_change_ = false;
-    sandbox->for_its_limits_.ring();
-  });
-  const SandboxLimits before = sandbox->limits();
-  const SandboxLimits wanted = with(before, change);
-  if (auto refusal = check_limits(*sandbox, wanted)) co_return refusal;
-  if (auto refusal = co_await check_in_use(sandbox, before, wanted)) co_return refusal;
-  if (auto refusal = co_await set_limits(sandbox, before, wanted)) co_return refusal;
-  const std::lock_guard lock(sandbox->mutex_);
-  sandbox->limits_ = wanted;
-  co_return std::nullopt;
 }
 
 asio::awaitable<std::optional<Refusal>> Sandboxes::check_in_use(Found sandbox, SandboxLimits before,
@@ -137,8 +100,11 @@ asio::awaitable<std::optional<Refusal>> Sandboxes::check_in_use(Found sandbox, S
   co_return std::nullopt;
 }
 
-asio::awaitable<std::optional<Refusal>> Sandboxes::set_limits(Found sandbox, SandboxLimits before,
-                                                              SandboxLimits wanted) {
+// The directory of the sandbox comes first, since it is the only part that is always put back: the
+// guest may keep what it has in it by then, and may add nothing.
+asio::awaitable<Sandboxes::ChangeOutcome> Sandboxes::set_limits(Found sandbox, SandboxLimits before,
+                                                                SandboxLimits wanted) {
+  ChangeOutcome outcome{.is_made = false, .complaint = std::nullopt};
   const std::uint64_t disk = std::uint64_t{wanted.disk_mb} << 20;
   const bool resizes = sandbox->disk_ != nullptr && wanted.disk_mb != before.disk_mb;
   if (resizes) {
@@ -146,16 +112,13 @@ asio::awaitable<std::optional<Refusal>> Sandboxes::set_limits(Found sandbox, San
       return disks->resize(*sandbox->disk_, disk);
     };
     const auto resized = co_await do_file_work(*sandbox, std::move(resize));
-    if (!resized && resized.error().kind == jail::ErrorKind::closed) {
-      co_return co_await ending_refusal(sandbox);
-    }
-    if (!resized && resized.error().kind == jail::ErrorKind::refused) {
-      co_return in_use("disk_mb: more is in /workspace", wanted.disk_mb,
-                       mebibytes(sandbox->disk_->use().bytes));
-    }
     if (!resized) {
-      co_return Refusal{.code = RefusalCode::host_exhausted,
-                        .detail = "limits: disk_mb: the host's disk has no room for it"};
+      if (resized.error().kind == jail::ErrorKind::closed) {
+        outcome.complaint = co_await ending_refusal(sandbox);
+      } else {
+        outcome.complaint = why_not_resized(resized.error(), *sandbox, wanted.disk_mb);
+      }
+      co_return outcome;
     }
   }
   jail::LimitChange change{.memory_bytes = std::uint64_t{wanted.memory_mb} << 20,
@@ -174,27 +137,60 @@ asio::awaitable<std::optional<Refusal>> Sandboxes::set_limits(Found sandbox, San
     change.file_bytes = std::max(*change.file_bytes, volume.max_bytes);
   }
   const auto changed = co_await sandbox->living()->change_limits(change);
-  if (changed) co_return std::nullopt;
+  if (changed) {
+    outcome.is_made = true;
+    co_return outcome;
+  }
   const jail::Error& error = changed.error();
-  const bool holds = error.kind == jail::ErrorKind::timed_out;
-  if (holds) co_return std::nullopt;
-  if (resizes) (void)options_.disks->resize(*sandbox->disk_, std::uint64_t{before.disk_mb} << 20);
-  if (error.kind == jail::ErrorKind::closed) co_return co_await ending_refusal(sandbox);
+  if (error.kind == jail::ErrorKind::timed_out) {
+    outcome.is_made = true;
+    outcome.complaint = Refusal{
+        .code = RefusalCode::too_slow,
+        .detail =
+            "limits: they are set, but the sandbox has not confirmed in time that processes "
+            "that run have them; try again"};
+    co_return outcome;
+  }
+  if (resizes) sandbox->disk_->limit(std::uint64_t{before.disk_mb} << 20);
+  if (error.kind == jail::ErrorKind::closed) {
+    outcome.complaint = co_await ending_refusal(sandbox);
+  } else {
+    outcome.complaint = why_not_set(error, *sandbox);
+  }
+  co_return outcome;
+}
+
+Refusal Sandboxes::why_not_resized(const jail::Error& error, const Sandbox& sandbox,
+                                   std::uint32_t disk_mb) {
   if (error.kind == jail::ErrorKind::refused) {
-    co_return Refusal{.code = RefusalCode::limit_in_use,
-                      .detail = "limits: disk_mb: more came to be in /workspace or /tmp meanwhile"};
+    return in_use("disk_mb: more is in /workspace", disk_mb, mebibytes(sandbox.disk_->use().bytes));
+  }
+  if (error.kind == jail::ErrorKind::timed_out) {
+    return {.code = RefusalCode::busy,
+            .detail =
+                "limits: disk_mb: what is in /workspace could not be counted in time; try "
+                "again"};
+  }
+  return {.code = RefusalCode::host_exhausted,
+          .detail = "limits: disk_mb: the host's disk has no room for it"};
+}
+
+Refusal Sandboxes::why_not_set(const jail::Error& error, const Sandbox& sandbox) const {
+  if (error.kind == jail::ErrorKind::refused) {
+    return {.code = RefusalCode::limit_in_use,
+            .detail = "limits: disk_mb: more came to be in /workspace or /tmp meanwhile"};
   }
   if (error.kind == jail::ErrorKind::unsupported) {
     co_return Refusal{.code = RefusalCode::limit_in_use, .detail = error.message()};
   }
   logger_.error("the limits of a sandbox could not be changed",
-                {{"sandbox_id", sandbox->id()}, {"error", error.message()}});
+                {{"sandbox_id", sandbox.id()}, {"error", error.message()}});
   if (is_shortage(error) || error.kind == jail::ErrorKind::exhausted) {
-    co_return Refusal{.code = RefusalCode::host_exhausted,
-                      .detail = "limits: the host has no room for it; try again"};
+    return {.code = RefusalCode::host_exhausted,
+            .detail = "limits: the host has no room for it; try again"};
   }
-  co_return Refusal{.code = RefusalCode::internal_server_error,
-                    .detail = "limits: they could not be changed; the server's log has the reason"};
+  return {.code = RefusalCode::internal_server_error,
+          .detail = "limits: they could not be changed; the server's log has the reason"};
 }
 
 }  // namespace runtime

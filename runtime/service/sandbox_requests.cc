@@ -4,6 +4,8 @@
 #include <charconv>
 #include <cmath>
 
+#include "jail/egress.h"
+#include "runtime/secrets/secret_gateway.h"
 #include "runtime/service/common_fields.h"
 #include "runtime/service/declared_ports.h"
 #include "runtime/service/field_readers.h"
@@ -283,6 +285,24 @@ SandboxRequest default_sandbox(const RequestRules& rules) {
   return request;
 }
 
+namespace {
+
+// No server of a sandbox can be reached at these.
+std::optional<Refusal> check_ports(const SandboxRequest& request) {
+  const auto declares = [&request](std::uint32_t port) {
+    return std::find(request.ports.begin(), request.ports.end(), port) != request.ports.end();
+  };
+  if (declares(secret_gateway_port)) {
+    return refuse_request("ports: 3129 is for the gateway of secrets, for programs inside");
+  }
+  if (declares(jail::egress_port) && !request.network.network.rules.empty()) {
+    return refuse_request("ports: 3128 is for the way out of a sandbox that has a network");
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
 std::optional<Refusal> check_sandbox(const SandboxRequest& request) {
   if (!request.is_on_disk && request.disk_mb > max_memory_disk_mb) {
     return Refusal{.code = RefusalCode::out_of_range,
@@ -291,6 +311,7 @@ std::optional<Refusal> check_sandbox(const SandboxRequest& request) {
                              ", or with it disk_kind: directory"};
   }
   if (auto refusal = check_warm(request)) return refusal;
+  if (auto refusal = check_ports(request)) return refusal;
   return check_arguments("env", {}, request.env);
 }
 

@@ -127,8 +127,6 @@ std::span<const RequestField<ResizeRequest>> process_resize_fields() noexcept;
 std::span<const RequestField<FileRequest>> file_action_fields() noexcept;
 
 SandboxLimits limits_of(const SandboxRequest& request);
-// What takes `change` back.
-SandboxLimitChange back_to(const SandboxLimits& before, SandboxLimitChange change);
 
 SandboxRequest default_sandbox(const RequestRules& rules);
 

@@ -332,36 +332,6 @@ Sandboxes::Page Sandboxes::list(const Principal& principal, const Query& query) 
   return page;
 }
 
-asio::awaitable<std::optional<Refusal>> Sandboxes::change(Caller caller, Found sandbox,
-                                                          SandboxChange change) {
-  const SandboxLimits before = sandbox->limits();
-  if (change.limits) {
-    auto refusal = co_await change_limits(sandbox, *change.limits);
-    if (refusal) co_return refusal;
-  }
-  if (change.network) {
-    auto refusal = co_await change_network(sandbox, *change.network);
-    if (refusal && change.limits) {
-      (void)co_await change_limits(sandbox, back_to(before, *change.limits));
-    }
-    if (refusal) co_return refusal;
-  }
-  {
-    const std::lock_guard lock(sandbox->mutex_);
-    if (change.metadata) sandbox->metadata_ = *change.metadata;
-    if (change.timeout) sandbox->living_->set_lifetime(*change.timeout);
-    if (change.idle) sandbox->living_->set_idle(*change.idle);
-  }
-  note_changed(caller, *sandbox, change);
-  {
-    // Its end may have been recorded meanwhile.
-    const std::lock_guard lock(mutex_);
-    if (!sandbox->end()) history_.keep(sandbox->known());
-  }
-  co_await written(sandbox);
-  co_return std::nullopt;
-}
-
 asio::awaitable<Refusal> Sandboxes::ending_refusal(Found sandbox) {
   co_await sandbox->living()->wait_for_end(std::chrono::steady_clock::now() + patience_for_an_end);
   co_return ended_refusal(*sandbox);

@@ -142,8 +142,8 @@ class Sandbox : public std::enable_shared_from_this<Sandbox> {
   Cancel access_;  // by that token
   Metadata metadata_;
   SandboxLimits limits_;
-  bool has_limit_change_ = false;  // one is under way
-  Bells for_its_limits_;
+  bool has_change_ = false;  // one of its limits or its network is under way
+  Bells for_its_changes_;
   std::optional<End> end_;
   Time last_ends_at_{};  // set for a sandbox of an earlier server
   // What earlier servers have given it: its life without pauses, and these.
@@ -374,14 +374,26 @@ class Sandboxes {
   static constexpr std::chrono::seconds patience_for_an_end{10};
   LivingSandbox::News news_of(const Found& sandbox, boost::asio::any_io_executor executor);
   boost::asio::awaitable<Refusal> no_change(Found sandbox, jail::Error error);
-  boost::asio::awaitable<std::optional<Refusal>> change_limits(Found sandbox,
-                                                               SandboxLimitChange change);
+  // The turn to change its limits and its network, until the result is gone: what one change has
+  // been answered with, no other one takes back.
+  static boost::asio::awaitable<std::shared_ptr<void>> turn_of_changes(Found sandbox);
+  struct ChangeOutcome {
+    bool is_made = false;
+    std::optional<Refusal> complaint = std::nullopt;  // also where it is made, and not confirmed
+  };
+  // Changes its limits together with its network, where that is to change: both or neither. To be
+  // called in the turn.
+  boost::asio::awaitable<ChangeOutcome> change_limits(Found sandbox, SandboxLimitChange change,
+                                                      std::optional<SandboxNetwork> network);
   std::optional<Refusal> check_cpu(const std::optional<std::uint32_t>& percent) const;
   std::optional<Refusal> check_limits(const Sandbox& sandbox, const SandboxLimits& wanted) const;
   boost::asio::awaitable<std::optional<Refusal>> check_in_use(Found sandbox, SandboxLimits before,
                                                               SandboxLimits wanted);
-  boost::asio::awaitable<std::optional<Refusal>> set_limits(Found sandbox, SandboxLimits before,
-                                                            SandboxLimits wanted);
+  boost::asio::awaitable<ChangeOutcome> set_limits(Found sandbox, SandboxLimits before,
+                                                   SandboxLimits wanted);
+  static Refusal why_not_resized(const jail::Error& error, const Sandbox& sandbox,
+                                 std::uint32_t disk_mb);
+  Refusal why_not_set(const jail::Error& error, const Sandbox& sandbox) const;
   boost::asio::awaitable<std::optional<Refusal>> change_network(Found sandbox,
                                                                 SandboxNetwork network);
   void on_end(const std::weak_ptr<Sandbox>& weak, const LivingSandbox::Ending& ending);

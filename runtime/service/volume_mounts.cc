@@ -42,6 +42,8 @@ std::optional<Refusal> Volumes::why_not_mount_locked(const Volume& volume,
   if (volume.written != nullptr) {
     return in_use("is written to by sandbox " + volume.users.front().sandbox);
   }
+  // A sandbox finds its volumes by name when it comes back.
+  if (volume.next && volume.next->name != row.name) return in_use("is being renamed");
   if (mount.is_read_only) return std::nullopt;
   if (!volume.users.empty()) {
     return in_use("is read by sandbox " + volume.users.front().sandbox +

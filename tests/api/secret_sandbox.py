@@ -22,6 +22,7 @@ def ask(path, **options):
 
 class SecretsTest(SandboxTest):
     trusts = True
+    more_environment = {}
 
     @classmethod
     def setUpClass(cls):
@@ -32,7 +33,7 @@ class SecretsTest(SandboxTest):
         cls.addClassCleanup(cls.other.stop)
         cls.place = f"localhost:{cls.site.port}"
         cls.environment = {"SANDBOX_NETWORK_ENABLED": "true", "LOG_LEVEL": "debug", "SANDBOX_POOL_SIZE": "0",
-                           "SANDBOX_NETWORK_ALLOW": f"{cls.place},localhost:{cls.other.port},127.0.0.0/8:{cls.other.port},api.invalid:443"}
+                           "SANDBOX_NETWORK_ALLOW": f"{cls.place},localhost:{cls.other.port},127.0.0.0/8:{cls.other.port},api.invalid:443", **cls.more_environment}
         if cls.trusts:
             cls.environment["SANDBOX_SECRETS_CA_FILE"] = str(cls.authority.file)
         super().setUpClass()

@@ -101,6 +101,25 @@ class Changes(ChangeTest):
         self.assertEqual([200] + [409] * 5, sorted(answer.status for answer in answers), answers)
         self.assertEqual({"name_taken"}, {answer.json["code"] for answer in answers if answer.status == 409})
 
+    def test_no_reader_begins_under_a_name_that_goes(self):
+        """A sandbox that comes back after a restart finds its volumes by name."""
+        def rename(number):
+            with self.server.client() as client:
+                return self.change(f"goes-{number}", client, name=f"came-{number}")
+        def read(number):
+            fields = {"volumes": self.mounts(f"goes-{number}:/data:ro"), "limits": {"memory_mb": 64}}
+            with self.server.client() as client:
+                return client.post(fields, "/v1/sandboxes")
+        with concurrent.futures.ThreadPoolExecutor(2) as pool:
+            for number in range(60):
+                made = self.volume(f"goes-{number}", size_mb=1)
+                renamed, reader = pool.submit(rename, number), pool.submit(read, number)
+                statuses = renamed.result().status, reader.result().status
+                self.assertIn(statuses, ((200, 404), (200, 409), (409, 201)))
+                if statuses[1] == 201:
+                    Sandbox(self.client, reader.result().json).delete()
+                self.assertEqual(204, self.client.send("DELETE", f"/v1/volumes/{made['id']}").status)
+
     def test_requests_that_are_none(self):
         self.volume("fine", size_mb=10)
         for name in ("", "Name", "a" * 51, "a" * 26, "a/b", 1, None):

@@ -76,6 +76,21 @@ TEST_F(SandboxDisksTest, ALimitIsChangedWithinWhatIsThereAndWhatTheHostHas) {
   EXPECT_EQ(disk->limits().bytes, 19 * mb);
 }
 
+TEST_F(SandboxDisksTest, ALowerLimitTakesACountThatSawAll) {
+  const auto disks = open(0);
+  constexpr std::uint64_t mb = 1u << 20;
+  const auto disk = *disks->make(30 * mb);
+  disk->count_by([] {});
+  const auto uncounted = disks->resize(*disk, 20 * mb);
+  ASSERT_FALSE(uncounted);
+  EXPECT_EQ(uncounted.error().kind, jail::ErrorKind::timed_out);
+  EXPECT_EQ(disk->limits().bytes, 30 * mb);
+  const auto impatient = disks->resize(*disk, 20 * mb);
+  ASSERT_FALSE(impatient) << "the count is not there yet";
+  EXPECT_EQ(impatient.error().kind, jail::ErrorKind::timed_out);
+  EXPECT_TRUE(disks->resize(*disk, 40 * mb)) << "a higher one takes no count";
+}
+
 TEST_F(SandboxDisksTest, OneThatGrowsIsPromisedTheRest) {
   const auto disks = open(0);
   const std::uint64_t part = available() / 10;
