@@ -217,7 +217,7 @@ class ShippedAnswers(Command):
             self.skipTest("no matplotlib in /usr")
         self.write("numbers.csv", "1\n4\n9\n")
         status, out, said = self.run_it("run", "Plot the file", "--file", "numbers.csv", "--artifact", "*.png:plots",
-                                        REPLAY_CASSETTE=str(EXAMPLES / "plot.jsonl"))
+                                        "--timeout", f"{time_scale.scaled(10):.0f}", REPLAY_CASSETTE=str(EXAMPLES / "plot.jsonl"))
         self.assertEqual((0, "plot.png shows 3 numbers\n"), (status, out), said)
         self.assertEqual(b"\x89PNG", (pathlib.Path(self.directory) / "plots/plot.png").read_bytes()[:4])
 

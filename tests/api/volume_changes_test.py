@@ -51,6 +51,7 @@ class Changes(ChangeTest):
     def test_it_grows_under_who_writes_to_it(self):
         self.volume("grows", size_mb=8)
         sandbox = self.written("grows", 4, limits={"disk_mb": 60, "memory_mb": 128})
+        self.assertTrue(host_view.wait_until(lambda: self.shown("grows")["used_bytes"] >= 4 * MB, 20), self.shown("grows"))
         self.assert_problem(507, "disk_full", sandbox.put("/data/upload", bytes(6 * MB)))
         self.assertEqual(40, self.changed("grows", size_mb=40)["size_mb"])
         self.assertEqual(201, sandbox.put("/data/upload", bytes(6 * MB)).status)
