@@ -99,16 +99,17 @@ print('spent', resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)
 // waits in that fork counts as standing still. So a resumption has to reach children that do not
 // exist yet.
 TEST_F(WarmFindings, NoForkThatJoinsStaysStoppedAfterAPause) {
-  begin();
+  jail::TemplateSpec wide = decimal_template();
+  wide.jail.limits.memory_bytes = 1u << 30;
+  begin(wide);
   const ProcessSpec spec = warm("one.py", "print(1)");
   std::vector<Process> running;
-  const auto until = std::chrono::steady_clock::now() + scaled(seconds(20));
+  const auto until = std::chrono::steady_clock::now() + scaled(seconds(15));
   while (std::chrono::steady_clock::now() < until) {
     while (running.size() < 4) running.push_back(spawn(spec));
     ASSERT_TRUE(jail_->pause());
     ASSERT_TRUE(
-        soon([this] { return jail_->advance() && jail_->activity() == jail::Activity::paused; }))
-        << static_cast<int>(jail_->activity());
+        soon([this] { return jail_->advance() && jail_->activity() == jail::Activity::paused; }));
     ASSERT_TRUE(jail_->resume());
     std::erase_if(running, [](Process& process) {
       const auto phase = process.advance();

@@ -38,8 +38,8 @@ enum Slot : std::uint8_t {
   slot_arguments = slot_library,
   slot_variables = slot_setup,
   slot_start_directory = slot_guest_plan,
-  // The contexts of the tmpfs mounts of a living jail whose limits can be changed, by which its owner
-  // changes their sizes. Init has handed them over before a process has its arguments there.
+  // The contexts of the tmpfs mounts of a living jail whose limits can be changed, by which its
+  // owner changes their sizes. Init has handed them over before a process has its arguments there.
   slot_workspace_context = slot_library,
   slot_tmp_context = slot_setup,
   // The init of a jail with terminals makes them here. It has let go of its cgroup's directory by
