@@ -79,7 +79,7 @@ void SpawnedProcess::ask(const ZygoteRequest& zygote) {
   let_go_of_needs();
   const bool has_ended = done == -EPIPE || done == -ECONNRESET;
   if (done < 0) {
-    fail_to_join(has_ended ? wire::no_zygote : wire::refused_by_kernel,
+    fail_to_start(has_ended ? wire::no_zygote : wire::refused_by_kernel,
                  static_cast<std::int32_t>(-done));
   }
 }
@@ -140,7 +140,7 @@ void SpawnedProcess::expire(std::uint64_t now) {
   if (is_joining()) {
     // A fork that has joined by now finds nobody at the other end, and ends.
     if (now < begin_ns_ + wall_ns_) {
-      fail_to_join(wire::no_start_in_time, ETIMEDOUT);
+      fail_to_start(wire::no_start_in_time, ETIMEDOUT);
       return;
     }
     cause_ = wire::cause_deadline;
@@ -158,7 +158,7 @@ void SpawnedProcess::expire(std::uint64_t now) {
     cause_ = wire::cause_deadline;
   } else if (exec_ns_ == 0) {
     cause_ = wire::cause_deadline;
-    fail_to_join(wire::no_start_in_time, ETIMEDOUT);
+    fail_to_start(wire::no_start_in_time, ETIMEDOUT);
   } else if (cpu_ns_of(pid_, clock_sum) > cpu_ns_) {
     cause_ = wire::cause_cpu;
   } else {
@@ -198,7 +198,7 @@ bool SpawnedProcess::read_start_report(int proc, std::uint64_t now) {
   return true;
 }
 
-void SpawnedProcess::fail_to_join(std::int32_t index, std::int32_t error) {
+void SpawnedProcess::fail_to_start(std::int32_t index, std::int32_t error) {
   if (control_ >= 0) send_failure(control_, 1, index, error);
   close(control_);
   end_start();
@@ -225,7 +225,7 @@ bool SpawnedProcess::read_guest_report() {
         SYS_waitid, P_PID, guest.pid, raw::address(&ended), WEXITED | WNOHANG | WNOWAIT, 0));
   }
   if (guest.error != 0) {
-    fail_to_join(guest.index, guest.error);
+    fail_to_start(guest.index, guest.error);
     return false;
   }
   pid_ = guest.pid;

@@ -102,7 +102,7 @@ class SpawnedProcess {
   void tell_spawned(std::uint64_t now);
   void tell_running(std::uint64_t now);
   void take_over(const Given& given, const wire::Order& order, std::uint64_t now);
-  void fail_to_join(std::int32_t index, std::int32_t error);
+  void fail_to_start(std::int32_t index, std::int32_t error);
   void let_go_of_owner();
   void let_go_of_needs();
   void end_start();
