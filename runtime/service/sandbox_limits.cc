@@ -181,7 +181,7 @@ Refusal Sandboxes::why_not_set(const jail::Error& error, const Sandbox& sandbox)
             .detail = "limits: disk_mb: more came to be in /workspace or /tmp meanwhile"};
   }
   if (error.kind == jail::ErrorKind::unsupported) {
-    co_return Refusal{.code = RefusalCode::limit_in_use, .detail = error.message()};
+    return {.code = RefusalCode::limit_in_use, .detail = "limits: " + error.message()};
   }
   logger_.error("the limits of a sandbox could not be changed",
                 {{"sandbox_id", sandbox.id()}, {"error", error.message()}});
