@@ -41,7 +41,7 @@ constexpr std::chrono::seconds time_between_pings{30};
 constexpr std::chrono::seconds patience_with_the_sandbox{5};
 // A client that sends all the time sees why the tunnel ended only if everything is read until it
 // has answered: the kernel resets a connection that is closed before that.
-constexpr std::chrono::seconds patience_with_goodbyes{30};
+constexpr std::chrono::seconds patience_with_goodbyes{10};
 constexpr std::size_t max_word_bytes = 1024;
 constexpr const char* end_of_bytes = R"({"type":"end"})";
 
@@ -291,8 +291,13 @@ awaitable<void> PortProxy::tunnel(Socket client, RequestHead head, PortCall call
   };
   const Cancel::Listener on_over(living->over(), [told, living] {
     const bool is_stopped = living->cause_of_end() == LivingSandbox::Cause::stopping;
-    const Ending ending = is_stopped ? server_stops : sandbox_has_ended;
-    told([ending](TunnelSession& self) { self.end(ending); });
+    told([is_stopped](TunnelSession& self) {
+      if (is_stopped) {
+        self.stop();
+      } else {
+        self.end(sandbox_has_ended);
+      }
+    });
   });
   const Cancel::Listener on_gone(gone, [told] { told([](TunnelSession& self) { self.stop(); }); });
   const Cancel::Listener on_renewal(
