@@ -1,9 +1,6 @@
 // The limits of a living jail are changed while programs run in it.
-#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <linux/mount.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <chrono>
@@ -196,7 +193,7 @@ TEST_F(ChangingLimits, NoSlowForkKeepsTheEarlierLimit) {
                               " [ctypes.c_int] * 3 + [ctypes.c_long]\n"
                               "size = 4 << 30\n"
                               "at = libc.mmap(None, size, mmap.PROT_READ, mmap.MAP_PRIVATE |"
-                              " mmap.MAP_ANONYMOUS | mmap.MAP_NORESERVE, -1, 0)\n"
+                              " mmap.MAP_ANONYMOUS | 0x4000, -1, 0)\n"  // MAP_NORESERVE
                               "whole = ctypes.c_void_p(at), ctypes.c_size_t(size)\n"
                               "page = ctypes.c_void_p(at), ctypes.c_size_t(4096)\n"
                               "libc.madvise(*whole, 15)\n"  // MADV_NOHUGEPAGE
@@ -224,8 +221,6 @@ TEST_F(ChangingLimits, NoSlowForkKeepsTheEarlierLimit) {
 
 // The owner looks first whether there is room, and a program fills the file system after that.
 TEST_F(ChangingLimits, ASizeCanBeChangedAfterTheKernelHasRefusedOne) {
-  const jail::Fd picked(static_cast<int>(::syscall(SYS_fspick, AT_FDCWD, "/", FSPICK_CLOEXEC)));
-  if (!picked.valid()) GTEST_SKIP() << "this takes the right to mount";
   begin();
   jail::Process racing =
       attacker(python_process("import os\n"
@@ -233,7 +228,9 @@ TEST_F(ChangingLimits, ASizeCanBeChangedAfterTheKernelHasRefusedOne) {
                               "block = b'x' * (1 << 20)\n"
                               "print('ready', flush=True)\n"
                               "while True:\n"
-                              "    for i in range(4): os.pwrite(fd, block, i << 20)\n"
+                              "    try:\n"
+                              "        for i in range(4): os.pwrite(fd, block, i << 20)\n"
+                              "    except OSError: pass\n"
                               "    os.ftruncate(fd, 0)\n"));
   bool was_refused = false;
   ASSERT_TRUE(soon([&] {

@@ -3,9 +3,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/mount.h>
+#include <sched.h>
 #include <sys/socket.h>
 #include <sys/statfs.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <limits>
@@ -69,12 +71,29 @@ Result<void> check_room(const Jail& jail, const Resizable& what, std::uint64_t b
 
 // The kernel refuses a size that is below what is in it, and from then on every other one: the
 // context is of no use after an error. A new one takes the right to mount in one's own mount
-// namespace, which root has.
+// namespace, which a process in new namespaces has; it shares the descriptors of the caller.
+struct ToPick {
+  int directory;
+  long made;
+};
+
+int pick(void* needs) {
+  auto* const what = static_cast<ToPick*>(needs);
+  what->made = ::syscall(SYS_fspick, what->directory, "", FSPICK_EMPTY_PATH | FSPICK_CLOEXEC);
+  return 0;
+}
+
 void renew_context(const Jail& jail, const Resizable& what) {
   const auto directory = jail.open_file(what.path, O_PATH | O_DIRECTORY);
   if (!directory) return;
-  const long made = ::syscall(SYS_fspick, directory->get(), "", FSPICK_EMPTY_PATH | FSPICK_CLOEXEC);
-  if (made >= 0) what.context = Fd(static_cast<int>(made));
+  constexpr int flags = CLONE_VM | CLONE_VFORK | CLONE_FILES | CLONE_NEWUSER | CLONE_NEWNS;
+  alignas(16) char stack[16384];
+  ToPick needs{directory->get(), -1};
+  const pid_t child = ::clone(pick, stack + sizeof stack, flags, &needs);
+  if (child < 0) return;
+  while (::waitpid(child, nullptr, __WALL) < 0 && errno == EINTR) {
+  }
+  if (needs.made >= 0) what.context = Fd(static_cast<int>(needs.made));
 }
 
 Result<void> set_size(const Resizable& what, std::uint64_t bytes, const wire::Ids& ids) {
