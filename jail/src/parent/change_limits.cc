@@ -3,7 +3,9 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/mount.h>
+#include <pthread.h>
 #include <sched.h>
+#include <signal.h>
 #include <sys/socket.h>
 #include <sys/statfs.h>
 #include <sys/syscall.h>
@@ -89,7 +91,13 @@ void renew_context(const Jail& jail, const Resizable& what) {
   constexpr int flags = CLONE_VM | CLONE_VFORK | CLONE_FILES | CLONE_NEWUSER | CLONE_NEWNS;
   alignas(16) char stack[16384];
   ToPick needs{directory->get(), -1};
+  // A handler would run in the child with this process's memory.
+  sigset_t all;
+  sigset_t before;
+  ::sigfillset(&all);
+  ::pthread_sigmask(SIG_BLOCK, &all, &before);
   const pid_t child = ::clone(pick, stack + sizeof stack, flags, &needs);
+  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
   if (child < 0) return;
   while (::waitpid(child, nullptr, __WALL) < 0 && errno == EINTR) {
   }
