@@ -80,7 +80,7 @@ void SpawnedProcess::ask(const ZygoteRequest& zygote) {
   const bool has_ended = done == -EPIPE || done == -ECONNRESET;
   if (done < 0) {
     fail_to_start(has_ended ? wire::no_zygote : wire::refused_by_kernel,
-                 static_cast<std::int32_t>(-done));
+                  static_cast<std::int32_t>(-done));
   }
 }
 
