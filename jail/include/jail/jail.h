@@ -114,7 +114,8 @@ class Jail {
 
   // Changes limits of a living jail, in Phase::running, up to JailSpec::max_limits; a paused one
   // stays paused. All that is asked for is changed, or nothing is. Does not wait: lower limits hold
-  // for processes that run once limits_hold() says so.
+  // for processes that run once limits_hold() says so. All processes stand still for a moment where
+  // a limit of theirs is lowered.
   //
   // A jail that uses more memory than a lower limit ends, as it does when it exceeds one. Fewer
   // processes than there are end none. A file system is not made smaller than what is in it.
