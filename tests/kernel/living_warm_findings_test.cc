@@ -104,12 +104,15 @@ TEST_F(WarmFindings, NoForkThatJoinsStaysStoppedAfterAPause) {
   begin(wide);
   const ProcessSpec spec = warm("one.py", "print(1)");
   std::vector<Process> running;
-  const auto until = std::chrono::steady_clock::now() + scaled(seconds(15));
+  const auto is_paused = [this] {
+    return jail_->advance() && jail_->activity() == jail::Activity::paused;
+  };
+  const auto until = std::chrono::steady_clock::now() + seconds(8);
   while (std::chrono::steady_clock::now() < until) {
     while (running.size() < 4) running.push_back(spawn(spec));
     ASSERT_TRUE(jail_->pause());
-    ASSERT_TRUE(
-        soon([this] { return jail_->advance() && jail_->activity() == jail::Activity::paused; }));
+    // A fork holds a pause up for as long as the host takes for it.
+    ASSERT_TRUE(soon(is_paused) || soon(is_paused));
     ASSERT_TRUE(jail_->resume());
     std::erase_if(running, [](Process& process) {
       const auto phase = process.advance();
