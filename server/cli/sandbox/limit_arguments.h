@@ -8,7 +8,7 @@
 namespace server::client {
 
 void add_limits(CLI::App& command, RawSandboxArguments& raw);
-// Nothing but what the command line names.
+// Returns the limits that the command line names; those that it does not name are left out.
 LimitOptions limits_of(const CLI::App& command, const RawSandboxArguments& raw);
 
 }  // namespace server::client
