@@ -49,7 +49,8 @@ class TunnelTest(SandboxTest):
     @contextlib.asynccontextmanager
     async def open(self, sandbox, port, more="", **options):
         async with websockets.connect(f"ws://127.0.0.1:{self.server.port}{self.path(sandbox, port, more)}", max_size=None,
-                                      compression=None, open_timeout=time_scale.scaled(20), close_timeout=2, **options) as socket:
+                                      compression=None, ping_interval=None, open_timeout=time_scale.scaled(20), close_timeout=2,
+                                      **options) as socket:
             yield Tunnel(socket)
 
 
@@ -88,6 +89,8 @@ class Tunnel:
         with contextlib.suppress(websockets.ConnectionClosed):
             while True:
                 await self.socket.send(b"x" * 65536)
+                # A send that does not block keeps the event loop: nothing would be read, the last message neither.
+                await asyncio.sleep(0)
 
     async def closed(self):
         """Returns the code and the reason of its end."""
