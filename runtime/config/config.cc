@@ -6,8 +6,10 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <bit>
 #include <cctype>
 #include <cerrno>
+#include <cstdint>
 #include <utility>
 
 #include "jail/fd.h"
@@ -73,28 +75,46 @@ constexpr std::size_t min_compared_bytes = 8;
 constexpr std::size_t max_unknown_told = 8;
 constexpr std::size_t max_name_bytes = 64;  // longer names are compared with nothing
 
+// The kinds of letters in a word, as bits.
+std::uint64_t letters_of(std::string_view word) {
+  std::uint64_t letters = 0;
+  for (const char letter : word) letters |= std::uint64_t{1} << (letter & 63);
+  return letters;
+}
+
+// A bound that is quick to find: each mistake changes the length by one, and adds or takes away at
+// most two kinds of letters.
+std::size_t min_distance(std::string_view a, std::string_view b) {
+  const std::size_t longer = std::max(a.size(), b.size()) - std::min(a.size(), b.size());
+  const auto kinds = static_cast<std::size_t>(std::popcount(letters_of(a) ^ letters_of(b)));
+  return std::max(longer, (kinds + 1) / 2);
+}
+
 // Returns the setting that `name` most likely means; null where `name` is a setting itself or
 // belongs to another program.
 const Setting* mistyped_setting(const std::vector<Setting>& settings, std::string_view name) {
   if (name.size() > max_name_bytes) return nullptr;
+  const bool is_ours = std::ranges::any_of(
+      own_prefixes, [&](std::string_view prefix) { return name.starts_with(prefix); });
+  if (!is_ours && name.size() < min_compared_bytes) return nullptr;
   const Setting* nearest = nullptr;
-  std::size_t fewest = max_name_bytes * 2;
+  // An environment has a hundred names, nearly all of other programs: each is compared only with
+  // the few settings that it could be.
+  std::size_t fewest = is_ours ? 2 * max_name_bytes : max_typing_errors + 1;
   for (const Setting& setting : settings) {
-    if (setting.name.empty()) continue;
-    if (setting.name == name) return nullptr;
+    const std::string_view known = setting.name;
+    if (known.empty()) continue;
+    if (known == name) return nullptr;
     // A name such as SANDBOX_TIMEOUT lacks a whole word, _SECONDS, not single letters.
-    const bool is_beginning =
-        name.find('_') != name.npos && setting.name.starts_with(std::string(name) + '_');
-    const std::size_t distance =
-        is_beginning ? max_typing_errors : edit_distance(name, setting.name);
+    const bool is_beginning = name.find('_') != name.npos && known.size() > name.size() &&
+                              known.starts_with(name) && known[name.size()] == '_';
+    if (!is_beginning && min_distance(name, known) >= fewest) continue;
+    const std::size_t distance = is_beginning ? max_typing_errors : edit_distance(name, known);
     if (distance >= fewest) continue;
     nearest = &setting;
     fewest = distance;
   }
-  const bool is_ours = std::ranges::any_of(
-      own_prefixes, [&](std::string_view prefix) { return name.starts_with(prefix); });
-  const bool is_near = name.size() >= min_compared_bytes && fewest <= max_typing_errors;
-  return is_ours || is_near ? nearest : nullptr;
+  return nearest;
 }
 
 std::string unknown_variable(std::string_view name, std::string_view where,

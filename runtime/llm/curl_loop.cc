@@ -53,20 +53,20 @@ HttpFault client_goes() {
 
 }  // namespace
 
-CurlLoop::Library::Library() { curl_global_init(CURL_GLOBAL_DEFAULT); }
-CurlLoop::Library::~Library() { curl_global_cleanup(); }
+CurlLoop::Library::Library() { curl().global_init(CURL_GLOBAL_DEFAULT); }
+CurlLoop::Library::~Library() { curl().global_cleanup(); }
 
 CurlLoop::CurlLoop(HttpClientOptions options)
     : options_(std::move(options)),
       busy_(io_.get_executor()),
       sockets_(io_, new_epoll()),
       timer_(io_),
-      multi_(curl_multi_init()) {
+      multi_(curl().multi_init()) {
   if (multi_ == nullptr) throw std::system_error(ENOMEM, std::generic_category(), "curl_multi");
-  curl_multi_setopt(multi_.get(), CURLMOPT_SOCKETFUNCTION, &CurlLoop::on_watch);
-  curl_multi_setopt(multi_.get(), CURLMOPT_SOCKETDATA, this);
-  curl_multi_setopt(multi_.get(), CURLMOPT_TIMERFUNCTION, &CurlLoop::on_timer);
-  curl_multi_setopt(multi_.get(), CURLMOPT_TIMERDATA, this);
+  curl().multi_setopt(multi_.get(), CURLMOPT_SOCKETFUNCTION, &CurlLoop::on_watch);
+  curl().multi_setopt(multi_.get(), CURLMOPT_SOCKETDATA, this);
+  curl().multi_setopt(multi_.get(), CURLMOPT_TIMERFUNCTION, &CurlLoop::on_timer);
+  curl().multi_setopt(multi_.get(), CURLMOPT_TIMERDATA, this);
   thread_ = without_signals([this] { run(); });
 }
 
@@ -111,8 +111,8 @@ void CurlLoop::add(std::shared_ptr<HttpCall> call, HttpRequest request) {
       std::make_unique<CurlTransfer>(options_, sockets, std::move(request), std::move(call));
   const char* obstacle = transfer->obstacle();
   if (obstacle == nullptr) {
-    const CURLMcode code = curl_multi_add_handle(multi_.get(), transfer->easy());
-    if (code != CURLM_OK) obstacle = curl_multi_strerror(code);
+    const CURLMcode code = curl().multi_add_handle(multi_.get(), transfer->easy());
+    if (code != CURLM_OK) obstacle = curl().multi_strerror(code);
   }
   if (obstacle == nullptr) {
     transfers_.emplace(key, std::move(transfer));
@@ -128,14 +128,14 @@ void CurlLoop::add(std::shared_ptr<HttpCall> call, HttpRequest request) {
 void CurlLoop::remove(const HttpCall* call) {
   const auto found = transfers_.find(call);
   if (found == transfers_.end()) return;
-  curl_multi_remove_handle(multi_.get(), found->second->easy());
+  curl().multi_remove_handle(multi_.get(), found->second->easy());
   transfers_.erase(found);
 }
 
 // All work that was posted before is done by now, and none is posted after closed_.
 void CurlLoop::end_all() {
   for (const auto& [call, transfer] : transfers_) {
-    curl_multi_remove_handle(multi_.get(), transfer->easy());
+    curl().multi_remove_handle(multi_.get(), transfer->easy());
     transfer->call().finish(client_goes());
   }
   transfers_.clear();
@@ -172,18 +172,18 @@ void CurlLoop::on_sockets() {
 
 void CurlLoop::act(curl_socket_t socket, int events) {
   int running = 0;
-  curl_multi_socket_action(multi_.get(), socket, events, &running);
+  curl().multi_socket_action(multi_.get(), socket, events, &running);
   collect_ended();
   end_answered();
 }
 
 void CurlLoop::collect_ended() {
   int left = 0;
-  while (const CURLMsg* const message = curl_multi_info_read(multi_.get(), &left)) {
+  while (const CURLMsg* const message = curl().multi_info_read(multi_.get(), &left)) {
     if (message->msg != CURLMSG_DONE) continue;
     const CURLcode code = message->data.result;  // the message is freed with its transfer
     char* self = nullptr;
-    curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, &self);
+    curl().easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, &self);
     auto& transfer = *reinterpret_cast<CurlTransfer*>(self);
     transfer.finish(code);
     remove(&transfer.call());

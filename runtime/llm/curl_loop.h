@@ -2,8 +2,6 @@
 // libcurl as well.
 #pragma once
 
-#include <curl/curl.h>
-
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/posix/stream_descriptor.hpp>
@@ -13,6 +11,7 @@
 #include <mutex>
 #include <thread>
 
+#include "runtime/llm/curl_library.h"
 #include "runtime/llm/curl_transfer.h"
 #include "runtime/llm/http_call.h"
 
@@ -42,7 +41,7 @@ class CurlLoop {
   };
 
   struct MultiEnd {
-    void operator()(CURLM* multi) const { curl_multi_cleanup(multi); }
+    void operator()(CURLM* multi) const { curl().multi_cleanup(multi); }
   };
 
   void run();

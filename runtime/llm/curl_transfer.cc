@@ -1,5 +1,6 @@
 #include "runtime/llm/curl_transfer.h"
 
+#include <strings.h>
 #include <sys/socket.h>
 
 #include <algorithm>
@@ -19,7 +20,7 @@ constexpr long head_buffer_bytes = 2048;
 
 bool has_header(const HttpRequest& request, std::string_view name) {
   return std::any_of(request.headers.begin(), request.headers.end(), [&](const auto& header) {
-    return curl_strequal(header.first.c_str(), std::string(name).c_str()) != 0;
+    return ::strcasecmp(header.first.c_str(), std::string(name).c_str()) == 0;
   });
 }
 
@@ -48,7 +49,7 @@ CurlTransfer::CurlTransfer(const HttpClientOptions& options, Sockets sockets, Ht
     : request_(std::move(request)),
       call_(std::move(call)),
       options_(options),
-      easy_(curl_easy_init()) {
+      easy_(curl().easy_init()) {
   if (easy_ == nullptr) {
     set_up_ = CURLE_OUT_OF_MEMORY;
     return;
@@ -78,20 +79,20 @@ CurlTransfer::CurlTransfer(const HttpClientOptions& options, Sockets sockets, Ht
 }
 
 CurlTransfer::~CurlTransfer() {
-  curl_easy_cleanup(easy_);
-  curl_slist_free_all(lines_);
+  curl().easy_cleanup(easy_);
+  curl().slist_free_all(lines_);
 }
 
 // The value goes through C's variable arguments, so it must have exactly the type that the option
 // takes.
 template <class Value>
 void CurlTransfer::set(CURLoption option, Value value) {
-  const CURLcode code = curl_easy_setopt(easy_, option, value);
+  const CURLcode code = curl().easy_setopt(easy_, option, value);
   if (set_up_ == CURLE_OK) set_up_ = code;
 }
 
 const char* CurlTransfer::obstacle() const noexcept {
-  return set_up_ == CURLE_OK ? nullptr : curl_easy_strerror(set_up_);
+  return set_up_ == CURLE_OK ? nullptr : curl().easy_strerror(set_up_);
 }
 
 void CurlTransfer::set_trust(const HttpClientOptions& options) {
@@ -101,7 +102,7 @@ void CurlTransfer::set_trust(const HttpClientOptions& options) {
 }
 
 void CurlTransfer::add_header(const std::string& line) {
-  curl_slist* const longer = curl_slist_append(lines_, line.c_str());
+  curl_slist* const longer = curl().slist_append(lines_, line.c_str());
   if (longer == nullptr) {
     set_up_ = CURLE_OUT_OF_MEMORY;
   } else {
@@ -114,7 +115,7 @@ void CurlTransfer::set_request() {
   set(CURLOPT_HTTP_VERSION, static_cast<long>(CURL_HTTP_VERSION_2TLS));
   // Concurrent calls share the first connection where TLS negotiates that it takes several. Without
   // TLS that is known only after the first reply, for which a model may need a minute.
-  const bool encrypted = curl_strnequal(request_.url.c_str(), "https:", 6) != 0;
+  const bool encrypted = ::strncasecmp(request_.url.c_str(), "https:", 6) == 0;
   set(CURLOPT_PIPEWAIT, encrypted ? 1L : 0L);
   if (request_.method == "HEAD") {
     set(CURLOPT_NOBODY, 1L);
@@ -180,7 +181,7 @@ HttpFault CurlTransfer::fault_of(CURLcode code) const {
   HttpFault fault;
   fault.status = head_.status();
   fault.kind = too_large_ ? HttpFault::too_large : kind_of(code, fault.status);
-  const std::string reason = reason_[0] != '\0' ? reason_.data() : curl_easy_strerror(code);
+  const std::string reason = reason_[0] != '\0' ? reason_.data() : curl().easy_strerror(code);
   if (has_large_head()) {
     fault.text = "the head of the reply is larger than " + std::to_string(options_.max_head_bytes) +
                  " bytes or has more than " + std::to_string(max_head_lines) + " lines";

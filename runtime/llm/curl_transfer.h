@@ -1,13 +1,12 @@
 // One request as a libcurl transfer. Must be used on the thread of its CurlLoop.
 #pragma once
 
-#include <curl/curl.h>
-
 #include <array>
 #include <cstddef>
 #include <memory>
 #include <string>
 
+#include "runtime/llm/curl_library.h"
 #include "runtime/llm/http_call.h"
 #include "runtime/llm/http_text.h"
 

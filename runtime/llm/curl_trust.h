@@ -2,9 +2,9 @@
 // or setting of the environment.
 #pragma once
 
-#include <curl/curl.h>
-
 #include <string>
+
+#include "runtime/llm/curl_library.h"
 
 namespace runtime::llm {
 

@@ -1,6 +1,6 @@
 #include "runtime/llm/polled_http.h"
 
-#include <curl/curl.h>
+#include <strings.h>
 
 #include <array>
 #include <cerrno>
@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/llm/curl_library.h"
 #include "runtime/llm/http_text.h"
 
 namespace runtime::llm {
@@ -19,11 +20,11 @@ constexpr int longest_wait_milliseconds = 60'000;
 constexpr std::size_t max_head_bytes = 256u << 10;
 
 struct EasyEnd {
-  void operator()(CURL* easy) const { curl_easy_cleanup(easy); }
+  void operator()(CURL* easy) const { curl().easy_cleanup(easy); }
 };
 
 struct LinesEnd {
-  void operator()(curl_slist* lines) const { curl_slist_free_all(lines); }
+  void operator()(curl_slist* lines) const { curl().slist_free_all(lines); }
 };
 
 HttpFault cannot_be_set_up(const std::string& why) {
@@ -36,15 +37,15 @@ HttpFault cannot_be_set_up(const std::string& why) {
 
 struct PolledHttp::Multi {
   Multi() {
-    curl_global_init(CURL_GLOBAL_DEFAULT);  // it counts its calls
-    multi = curl_multi_init();
+    curl().global_init(CURL_GLOBAL_DEFAULT);  // it counts its calls
+    multi = curl().multi_init();
     if (multi != nullptr) return;
-    curl_global_cleanup();
+    curl().global_cleanup();
     throw std::system_error(ENOMEM, std::generic_category(), "curl_multi");
   }
   ~Multi() {
-    curl_multi_cleanup(multi);
-    curl_global_cleanup();
+    curl().multi_cleanup(multi);
+    curl().global_cleanup();
   }
   Multi(const Multi&) = delete;
   Multi& operator=(const Multi&) = delete;
@@ -58,9 +59,9 @@ struct PolledHttp::Multi {
 
 // One of libcurl's handles.
 struct PolledHttp::Handle {
-  explicit Handle(Multi& multi) : multi(multi), easy(curl_easy_init()) {}
+  explicit Handle(Multi& multi) : multi(multi), easy(curl().easy_init()) {}
   virtual ~Handle() {
-    if (added) curl_multi_remove_handle(multi.multi, easy.get());
+    if (added) curl().multi_remove_handle(multi.multi, easy.get());
   }
   Handle(const Handle&) = delete;
   Handle& operator=(const Handle&) = delete;
@@ -70,7 +71,7 @@ struct PolledHttp::Handle {
 
   template <class Value>
   void set(CURLoption option, Value value) {
-    const CURLcode code = curl_easy_setopt(easy.get(), option, value);
+    const CURLcode code = curl().easy_setopt(easy.get(), option, value);
     if (set_up == CURLE_OK) set_up = code;
   }
   void set_connection(const PolledHttpOptions& client);
@@ -141,22 +142,22 @@ void PolledHttp::Handle::set_connection(const PolledHttpOptions& client) {
 std::optional<HttpFault> PolledHttp::Handle::begin() {
   if (easy == nullptr) return cannot_be_set_up("no memory");
   set(CURLOPT_PRIVATE, static_cast<void*>(this));
-  if (set_up != CURLE_OK) return cannot_be_set_up(curl_easy_strerror(set_up));
-  const CURLMcode code = curl_multi_add_handle(multi.multi, easy.get());
+  if (set_up != CURLE_OK) return cannot_be_set_up(curl().easy_strerror(set_up));
+  const CURLMcode code = curl().multi_add_handle(multi.multi, easy.get());
   added = code == CURLM_OK;
-  if (!added) return cannot_be_set_up(curl_multi_strerror(code));
+  if (!added) return cannot_be_set_up(curl().multi_strerror(code));
   return std::nullopt;
 }
 
 HttpFault PolledHttp::Handle::fault_of(CURLcode code) const {
   HttpFault fault;
   long error = 0;
-  curl_easy_getinfo(easy.get(), CURLINFO_OS_ERRNO, &error);
+  curl().easy_getinfo(easy.get(), CURLINFO_OS_ERRNO, &error);
   const bool connected = code != CURLE_COULDNT_CONNECT && code != CURLE_COULDNT_RESOLVE_HOST &&
                          code != CURLE_OPERATION_TIMEDOUT && code != CURLE_SSL_CONNECT_ERROR &&
                          code != CURLE_PEER_FAILED_VERIFICATION;
   fault.kind = connected ? HttpFault::interrupted : HttpFault::unreachable;
-  fault.text = reason[0] != '\0' ? reason.data() : curl_easy_strerror(code);
+  fault.text = reason[0] != '\0' ? reason.data() : curl().easy_strerror(code);
   if (code == CURLE_COULDNT_CONNECT && error != 0) {
     fault.text = std::generic_category().message(static_cast<int>(error));
   }
@@ -164,7 +165,7 @@ HttpFault PolledHttp::Handle::fault_of(CURLcode code) const {
 }
 
 void PolledCall::Transfer::add_header(const std::string& line) {
-  curl_slist* const longer = curl_slist_append(lines.get(), line.c_str());
+  curl_slist* const longer = curl().slist_append(lines.get(), line.c_str());
   if (longer == nullptr) {
     set_up = CURLE_OUT_OF_MEMORY;
     return;
@@ -197,7 +198,7 @@ void PolledCall::Transfer::set_request() {
   set(CURLOPT_CUSTOMREQUEST, request.method.c_str());
   bool has_type = false;
   for (const auto& [name, value] : request.headers) {
-    has_type = has_type || curl_strequal(name.c_str(), "Content-Type") != 0;
+    has_type = has_type || ::strcasecmp(name.c_str(), "Content-Type") == 0;
     add_header(value.empty() ? name + ";" : name + ": " + value);
   }
   if (!has_type) add_header("Content-Type:");
@@ -254,7 +255,7 @@ HttpOutcome PolledCall::Transfer::ended(CURLcode code) {
 }
 
 void PolledCall::Transfer::on_done(CURLcode code) {
-  curl_multi_remove_handle(multi.multi, easy.get());
+  curl().multi_remove_handle(multi.multi, easy.get());
   added = false;
   call->outcome_ = ended(code);
 }
@@ -268,13 +269,13 @@ void PolledStream::Link::on_done(CURLcode code) {
 bool PolledHttp::Multi::perform() {
   progressed = false;
   int running = 0;
-  curl_multi_perform(multi, &running);
+  curl().multi_perform(multi, &running);
   int left = 0;
-  while (const CURLMsg* const message = curl_multi_info_read(multi, &left)) {
+  while (const CURLMsg* const message = curl().multi_info_read(multi, &left)) {
     if (message->msg != CURLMSG_DONE) continue;
     const CURLcode code = message->data.result;
     char* owner = nullptr;
-    curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, &owner);
+    curl().easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, &owner);
     reinterpret_cast<Handle*>(owner)->on_done(code);
     progressed = true;
   }
@@ -329,7 +330,7 @@ std::unique_ptr<PolledStream> PolledHttp::connect(const std::string& url) {
 
 int PolledStream::fd() const {
   curl_socket_t socket = CURL_SOCKET_BAD;
-  curl_easy_getinfo(link_->easy.get(), CURLINFO_ACTIVESOCKET, &socket);
+  curl().easy_getinfo(link_->easy.get(), CURLINFO_ACTIVESOCKET, &socket);
   return socket;
 }
 
@@ -346,13 +347,13 @@ PolledStream::Progress progress_of(CURLcode code, std::size_t bytes) {
 
 PolledStream::Progress PolledStream::read(std::span<char> room) {
   std::size_t bytes = 0;
-  const CURLcode code = curl_easy_recv(link_->easy.get(), room.data(), room.size(), &bytes);
+  const CURLcode code = curl().easy_recv(link_->easy.get(), room.data(), room.size(), &bytes);
   return progress_of(code, bytes);
 }
 
 PolledStream::Progress PolledStream::write(std::string_view bytes) {
   std::size_t sent = 0;
-  const CURLcode code = curl_easy_send(link_->easy.get(), bytes.data(), bytes.size(), &sent);
+  const CURLcode code = curl().easy_send(link_->easy.get(), bytes.data(), bytes.size(), &sent);
   return progress_of(code, sent);
 }
 
@@ -367,8 +368,8 @@ void PolledHttp::wait(std::span<pollfd> others) {
     const int room = (other.events & POLLOUT) != 0 ? CURL_WAIT_POLLOUT : 0;
     watched.push_back({.fd = other.fd, .events = static_cast<short>(input | room), .revents = 0});
   }
-  curl_multi_poll(multi_->multi, watched.data(), static_cast<unsigned>(watched.size()),
-                  longest_wait_milliseconds, nullptr);
+  curl().multi_poll(multi_->multi, watched.data(), static_cast<unsigned>(watched.size()),
+                    longest_wait_milliseconds, nullptr);
   // libcurl does not report the end of a pipe.
   ::poll(others.data(), others.size(), 0);
   multi_->perform();

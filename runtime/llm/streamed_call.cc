@@ -1,10 +1,11 @@
 #include "runtime/llm/streamed_call.h"
 
-#include <curl/curl.h>
+#include <strings.h>
 
 #include <cstddef>
 #include <memory>
 
+#include "runtime/llm/curl_library.h"
 #include "runtime/llm/curl_trust.h"
 #include "runtime/llm/http_text.h"
 
@@ -18,46 +19,49 @@ constexpr int longest_streamed_wait_milliseconds = 1'000;
 
 // curl_global_init() counts its calls.
 struct StreamedLibrary {
-  StreamedLibrary() { curl_global_init(CURL_GLOBAL_DEFAULT); }
-  ~StreamedLibrary() { curl_global_cleanup(); }
+  StreamedLibrary() { curl().global_init(CURL_GLOBAL_DEFAULT); }
+  ~StreamedLibrary() { curl().global_cleanup(); }
   StreamedLibrary(const StreamedLibrary&) = delete;
   StreamedLibrary& operator=(const StreamedLibrary&) = delete;
 };
 
 struct StreamedEasyEnd {
-  void operator()(CURL* easy) const { curl_easy_cleanup(easy); }
+  void operator()(CURL* easy) const { curl().easy_cleanup(easy); }
 };
 
 struct StreamedMultiEnd {
-  void operator()(CURLM* multi) const { curl_multi_cleanup(multi); }
+  void operator()(CURLM* multi) const { curl().multi_cleanup(multi); }
 };
 
 struct StreamedLinesEnd {
-  void operator()(curl_slist* lines) const { curl_slist_free_all(lines); }
+  void operator()(curl_slist* lines) const { curl().slist_free_all(lines); }
 };
 
 class StreamedCall {
  public:
   StreamedCall(const StreamedRequest& request, const StreamedOptions& options)
-      : request_(request), options_(options), multi_(curl_multi_init()), easy_(curl_easy_init()) {}
+      : request_(request),
+        options_(options),
+        multi_(curl().multi_init()),
+        easy_(curl().easy_init()) {}
 
   StreamedEnd run() {
     if (multi_ == nullptr || easy_ == nullptr) return StreamedEnd::impossible;
     set_connection();
     set_request();
     if (!is_set_up_) return StreamedEnd::impossible;
-    if (curl_multi_add_handle(multi_.get(), easy_.get()) != CURLM_OK) {
+    if (curl().multi_add_handle(multi_.get(), easy_.get()) != CURLM_OK) {
       return StreamedEnd::impossible;
     }
     const StreamedEnd end = loop();
-    curl_multi_remove_handle(multi_.get(), easy_.get());
+    curl().multi_remove_handle(multi_.get(), easy_.get());
     return end;
   }
 
  private:
   template <class Value>
   void set(CURLoption option, Value value) {
-    if (curl_easy_setopt(easy_.get(), option, value) != CURLE_OK) is_set_up_ = false;
+    if (curl().easy_setopt(easy_.get(), option, value) != CURLE_OK) is_set_up_ = false;
   }
   void set_connection();
   void set_request();
@@ -106,7 +110,7 @@ void StreamedCall::set_connection() {
 }
 
 void StreamedCall::add_header(const std::string& line) {
-  curl_slist* const longer = curl_slist_append(lines_.get(), line.c_str());
+  curl_slist* const longer = curl().slist_append(lines_.get(), line.c_str());
   if (longer == nullptr) {
     is_set_up_ = false;
     return;
@@ -131,7 +135,7 @@ void StreamedCall::set_request() {
   for (const char* const own : {"Accept", "Content-Type", "Expect"}) {
     bool is_given = false;
     for (const auto& [name, value] : request_.headers) {
-      is_given = is_given || curl_strequal(name.c_str(), own) != 0;
+      is_given = is_given || ::strcasecmp(name.c_str(), own) == 0;
     }
     if (!is_given) add_header(std::string(own) + ":");
   }
@@ -194,14 +198,14 @@ std::size_t StreamedCall::on_body(char* bytes, std::size_t size, std::size_t cou
 StreamedEnd StreamedCall::loop() {
   for (;;) {
     int running = 0;
-    curl_multi_perform(multi_.get(), &running);
+    curl().multi_perform(multi_.get(), &running);
     int left = 0;
-    while (const CURLMsg* const message = curl_multi_info_read(multi_.get(), &left)) {
+    while (const CURLMsg* const message = curl().multi_info_read(multi_.get(), &left)) {
       if (message->msg == CURLMSG_DONE) return end_of(message->data.result);
     }
     curl_waitfd watched{.fd = options_.watched, .events = CURL_WAIT_POLLIN, .revents = 0};
-    const bool failed = curl_multi_poll(multi_.get(), &watched, 1,
-                                        longest_streamed_wait_milliseconds, nullptr) != CURLM_OK;
+    const bool failed = curl().multi_poll(multi_.get(), &watched, 1,
+                                          longest_streamed_wait_milliseconds, nullptr) != CURLM_OK;
     if (failed || !options_.is_wanted()) return StreamedEnd::abandoned;
   }
 }

@@ -1,12 +1,16 @@
 #include "runtime/sandbox/systemd_scope.h"
 
 #include <systemd/sd-bus.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <cstdint>
 #include <map>
 #include <memory>
 #include <optional>
+#include <stdexcept>
+
+#include "runtime/loader/late_library.h"
 
 namespace runtime {
 namespace {
@@ -20,11 +24,55 @@ constexpr const char* service = "org.freedesktop.systemd1";
 constexpr const char* object = "/org/freedesktop/systemd1";
 constexpr const char* interface = "org.freedesktop.systemd1.Manager";
 
+// libsystemd's functions, by their names without `sd_bus_`; sd_bus_new() is `create`.
+struct Systemd {
+  decltype(&::sd_bus_call_async) call_async = nullptr;
+  decltype(&::sd_bus_close_unref) close_unref = nullptr;
+  decltype(&::sd_bus_match_signal) match_signal = nullptr;
+  decltype(&::sd_bus_message_append) message_append = nullptr;
+  decltype(&::sd_bus_message_close_container) message_close_container = nullptr;
+  decltype(&::sd_bus_message_get_error) message_get_error = nullptr;
+  decltype(&::sd_bus_message_new_method_call) message_new_method_call = nullptr;
+  decltype(&::sd_bus_message_open_container) message_open_container = nullptr;
+  decltype(&::sd_bus_message_read) message_read = nullptr;
+  decltype(&::sd_bus_message_unref) message_unref = nullptr;
+  decltype(&::sd_bus_new) create = nullptr;
+  decltype(&::sd_bus_process) process = nullptr;
+  decltype(&::sd_bus_set_address) set_address = nullptr;
+  decltype(&::sd_bus_start) start = nullptr;
+  decltype(&::sd_bus_wait) wait = nullptr;
+};
+
+// Throws std::runtime_error where libsystemd cannot be loaded.
+const Systemd& systemd() {
+  static const Systemd loaded = [] {
+    const LateLibrary library("libsystemd.so.0", "install libsystemd (Debian: libsystemd0)");
+    Systemd systemd;
+    library.find(systemd.call_async, "sd_bus_call_async");
+    library.find(systemd.close_unref, "sd_bus_close_unref");
+    library.find(systemd.match_signal, "sd_bus_match_signal");
+    library.find(systemd.message_append, "sd_bus_message_append");
+    library.find(systemd.message_close_container, "sd_bus_message_close_container");
+    library.find(systemd.message_get_error, "sd_bus_message_get_error");
+    library.find(systemd.message_new_method_call, "sd_bus_message_new_method_call");
+    library.find(systemd.message_open_container, "sd_bus_message_open_container");
+    library.find(systemd.message_read, "sd_bus_message_read");
+    library.find(systemd.message_unref, "sd_bus_message_unref");
+    library.find(systemd.create, "sd_bus_new");
+    library.find(systemd.process, "sd_bus_process");
+    library.find(systemd.set_address, "sd_bus_set_address");
+    library.find(systemd.start, "sd_bus_start");
+    library.find(systemd.wait, "sd_bus_wait");
+    return systemd;
+  }();
+  return loaded;
+}
+
 struct CloseBus {
-  void operator()(sd_bus* bus) const { sd_bus_close_unref(bus); }
+  void operator()(sd_bus* bus) const { systemd().close_unref(bus); }
 };
 struct UnrefMessage {
-  void operator()(sd_bus_message* message) const { sd_bus_message_unref(message); }
+  void operator()(sd_bus_message* message) const { systemd().message_unref(message); }
 };
 using Bus = std::unique_ptr<sd_bus, CloseBus>;
 using Message = std::unique_ptr<sd_bus_message, UnrefMessage>;
@@ -42,9 +90,9 @@ struct Conversation {
 int on_answer(sd_bus_message* message, void* conversation, sd_bus_error*) {
   auto& said = *static_cast<Conversation*>(conversation);
   const char* job = nullptr;
-  if (const sd_bus_error* error = sd_bus_message_get_error(message)) {
+  if (const sd_bus_error* error = systemd().message_get_error(message)) {
     said.refusal = error->message != nullptr ? error->message : error->name;
-  } else if (sd_bus_message_read(message, "o", &job) >= 0) {
+  } else if (systemd().message_read(message, "o", &job) >= 0) {
     said.job = job;
   } else {
     said.refusal = "an answer that names no job";
@@ -57,7 +105,7 @@ int on_job_removed(sd_bus_message* message, void* conversation, sd_bus_error*) {
   const char* job = nullptr;
   const char* unit = nullptr;
   const char* result = nullptr;
-  if (sd_bus_message_read(message, "uoss", &number, &job, &unit, &result) >= 0) {
+  if (systemd().message_read(message, "uoss", &number, &job, &unit, &result) >= 0) {
     static_cast<Conversation*>(conversation)->ended[job] = result;
   }
   return 0;
@@ -84,30 +132,31 @@ std::string escaped(const std::string& path) {
 // process is in another pid namespace. Without TasksMax, the host's DefaultTasksMax would bound the
 // tasks of all jails together. "fail" refuses a unit of that name that has a job already.
 int append_unit(sd_bus_message* message, const std::string& name) {
-  int r = sd_bus_message_append(message, "ss", name.c_str(), "fail");
-  if (r >= 0) r = sd_bus_message_open_container(message, 'a', "(sv)");
+  int r = systemd().message_append(message, "ss", name.c_str(), "fail");
+  if (r >= 0) r = systemd().message_open_container(message, 'a', "(sv)");
   if (r >= 0) {
-    r = sd_bus_message_append(message, "(sv)(sv)(sv)(sv)(sv)", "Description", "s",
-                              "agent-sandbox: jails", "PIDs", "au", 1, 0, "Delegate", "b", 1,
-                              "CollectMode", "s", "inactive-or-failed", "TasksMax", "t",
-                              UINT64_MAX);
+    r = systemd().message_append(message, "(sv)(sv)(sv)(sv)(sv)", "Description", "s",
+                                 "agent-sandbox: jails", "PIDs", "au", 1, 0, "Delegate", "b", 1,
+                                 "CollectMode", "s", "inactive-or-failed", "TasksMax", "t",
+                                 UINT64_MAX);
   }
-  if (r >= 0) r = sd_bus_message_close_container(message);
-  if (r >= 0) r = sd_bus_message_append(message, "a(sa(sv))", 0);
+  if (r >= 0) r = systemd().message_close_container(message);
+  if (r >= 0) r = systemd().message_append(message, "a(sa(sv))", 0);
   return r;
 }
 
 int ask(sd_bus* bus, const std::string& name, Conversation& conversation) {
-  int r = sd_bus_match_signal(bus, nullptr, nullptr, object, interface, "JobRemoved",
-                              on_job_removed, &conversation);
+  int r = systemd().match_signal(bus, nullptr, nullptr, object, interface, "JobRemoved",
+                                 on_job_removed, &conversation);
   if (r < 0) return r;
   sd_bus_message* raw = nullptr;
-  r = sd_bus_message_new_method_call(bus, &raw, service, object, interface, "StartTransientUnit");
+  r = systemd().message_new_method_call(bus, &raw, service, object, interface,
+                                        "StartTransientUnit");
   const Message message(raw);
   if (r >= 0) r = append_unit(message.get(), name);
   // The whole conversation has one deadline; the call needs none of its own.
   if (r >= 0) {
-    r = sd_bus_call_async(bus, nullptr, message.get(), on_answer, &conversation, UINT64_MAX);
+    r = systemd().call_async(bus, nullptr, message.get(), on_answer, &conversation, UINT64_MAX);
   }
   return r;
 }
@@ -116,13 +165,13 @@ int ask(sd_bus* bus, const std::string& name, Conversation& conversation) {
 int listen(sd_bus* bus, const Conversation& conversation, std::chrono::milliseconds patience) {
   const auto deadline = Clock::now() + patience;
   while (!conversation.over()) {
-    int r = sd_bus_process(bus, nullptr);
+    int r = systemd().process(bus, nullptr);
     if (r < 0) return r;
     if (r > 0) continue;
     const auto left =
         std::chrono::duration_cast<std::chrono::microseconds>(deadline - Clock::now());
     if (left.count() <= 0) return -ETIMEDOUT;
-    r = sd_bus_wait(bus, static_cast<std::uint64_t>(left.count()));
+    r = systemd().wait(bus, static_cast<std::uint64_t>(left.count()));
     if (r < 0 && r != -EINTR) return r;
   }
   return 0;
@@ -132,13 +181,23 @@ int listen(sd_bus* bus, const Conversation& conversation, std::chrono::milliseco
 
 Result<void> enter_systemd_scope(const ScopeRequest& request) {
   const std::string doing = "ask systemd (" + request.socket + ") for a unit";
+  // Most hosts without systemd have no libsystemd either.
+  if (::access(request.socket.c_str(), F_OK) != 0) {
+    return Error{ErrorKind::unsupported, doing, errno, {}};
+  }
+  try {
+    systemd();
+  } catch (const std::runtime_error& error) {
+    return Error{ErrorKind::unsupported, doing + ": " + error.what(), 0, {}};
+  }
   // Declared first: closing the bus may still call back.
   Conversation conversation;
   sd_bus* raw = nullptr;
-  int r = sd_bus_new(&raw);
+  int r = systemd().create(&raw);
   const Bus bus(raw);
-  if (r >= 0) r = sd_bus_set_address(bus.get(), ("unix:path=" + escaped(request.socket)).c_str());
-  if (r >= 0) r = sd_bus_start(bus.get());
+  const std::string address = "unix:path=" + escaped(request.socket);
+  if (r >= 0) r = systemd().set_address(bus.get(), address.c_str());
+  if (r >= 0) r = systemd().start(bus.get());
   if (r < 0) {
     const bool absent = r == -ENOENT || r == -ECONNREFUSED;
     return Error{absent ? ErrorKind::unsupported : ErrorKind::kernel, doing, -r, {}};

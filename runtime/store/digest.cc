@@ -6,8 +6,31 @@
 #include <array>
 #include <cstdlib>
 
+#include "runtime/loader/late_library.h"
+
 namespace runtime {
 namespace {
+
+// libcrypto's functions, by their own names.
+struct Crypto {
+  decltype(&::EVP_Digest) EVP_Digest = nullptr;
+  decltype(&::EVP_sha1) EVP_sha1 = nullptr;
+  decltype(&::EVP_sha256) EVP_sha256 = nullptr;
+  decltype(&::HMAC) HMAC = nullptr;
+};
+
+const Crypto& crypto() {
+  static const Crypto loaded = [] {
+    const LateLibrary library("libcrypto.so.3", "install OpenSSL 3 (Debian: libssl3)");
+    Crypto crypto;
+    library.find(crypto.EVP_Digest, "EVP_Digest");
+    library.find(crypto.EVP_sha1, "EVP_sha1");
+    library.find(crypto.EVP_sha256, "EVP_sha256");
+    library.find(crypto.HMAC, "HMAC");
+    return crypto;
+  }();
+  return loaded;
+}
 
 using Bytes = std::array<unsigned char, EVP_MAX_MD_SIZE>;
 
@@ -22,36 +45,38 @@ std::string hexadecimal(std::string_view bytes) {
   return text;
 }
 
-}  // namespace
-
-// The algorithm is built in: it fails only where there is no memory for a few hundred bytes.
-std::string sha256(std::string_view bytes) {
-  Bytes digest;
-  unsigned count = 0;
-  if (EVP_Digest(bytes.data(), bytes.size(), digest.data(), &count, EVP_sha256(), nullptr) != 1) {
-    std::abort();
-  }
-  return hexadecimal({reinterpret_cast<const char*>(digest.data()), count});
-}
-
-std::string sha1(std::string_view bytes) {
-  Bytes digest;
-  unsigned count = 0;
-  if (EVP_Digest(bytes.data(), bytes.size(), digest.data(), &count, EVP_sha1(), nullptr) != 1) {
-    std::abort();
-  }
+std::string bytes_of(const Bytes& digest, unsigned count) {
   return {reinterpret_cast<const char*>(digest.data()), count};
 }
+
+// The algorithms are built in: they fail only where there is no memory for a few hundred bytes.
+std::string digest_by(const EVP_MD* algorithm, std::string_view bytes) {
+  Bytes digest;
+  unsigned count = 0;
+  if (crypto().EVP_Digest(bytes.data(), bytes.size(), digest.data(), &count, algorithm, nullptr) !=
+      1) {
+    std::abort();
+  }
+  return bytes_of(digest, count);
+}
+
+}  // namespace
+
+std::string sha256(std::string_view bytes) {
+  return hexadecimal(digest_by(crypto().EVP_sha256(), bytes));
+}
+
+std::string sha1(std::string_view bytes) { return digest_by(crypto().EVP_sha1(), bytes); }
 
 std::string hmac_sha256(std::string_view key, std::string_view bytes) {
   Bytes digest;
   unsigned count = 0;
   const auto* text = reinterpret_cast<const unsigned char*>(bytes.data());
-  if (HMAC(EVP_sha256(), key.data(), static_cast<int>(key.size()), text, bytes.size(),
-           digest.data(), &count) == nullptr) {
+  if (crypto().HMAC(crypto().EVP_sha256(), key.data(), static_cast<int>(key.size()), text,
+                    bytes.size(), digest.data(), &count) == nullptr) {
     std::abort();
   }
-  return {reinterpret_cast<const char*>(digest.data()), count};
+  return bytes_of(digest, count);
 }
 
 std::string keyed_sha256(std::string_view key, std::string_view bytes) {

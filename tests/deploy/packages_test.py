@@ -29,7 +29,10 @@ class Content(Packages):
                 self.assertEqual("optional", field(package, "Priority"))
                 self.assertEqual("agent-sandbox", field(package, "Source"))
                 self.assertGreater(len(field(package, "Description").splitlines()), 3)
-        self.assertIn("libsqlite3-0", field(self.packages["agent-sandbox"], "Depends"))
+        depends = field(self.packages["agent-sandbox"], "Depends")
+        # The last two are loaded when they are needed: dpkg-shlibdeps does not see them.
+        for package in ("libsqlite3-0", "libcurl4", "libssl3"):
+            self.assertIn(package, depends)
         needed = {word.split()[0] for word in field(self.packages[self.runtime], "Depends").split(", ")}
         self.assertEqual({"libc6", "libcap2", "libgcc-s1", "libnl-3-200", "libseccomp2", "libstdc++6"}, needed)
         self.assertIn(f"{self.runtime} (= ", field(self.packages["libjail-dev"], "Depends"))

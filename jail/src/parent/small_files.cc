@@ -99,8 +99,11 @@ std::optional<TextFile> small_file(const Fd& file, const std::string& target) {
   if ((status.st_mode & copied_mode) != copied_mode || (status.st_mode & executable) != 0) {
     return std::nullopt;
   }
-  // One byte more than there should be shows that there is more.
-  std::string text(max_bytes + 1, '\0');
+  const auto said = static_cast<std::size_t>(status.st_size);
+  if (said > max_bytes) return std::nullopt;
+  // One byte more than there should be shows that there is more: the file may grow, and a file of
+  // the kernel says that it is empty.
+  std::string text(said + 1, '\0');
   std::size_t size = 0;
   for (;;) {
     const ssize_t got =
@@ -110,6 +113,7 @@ std::optional<TextFile> small_file(const Fd& file, const std::string& target) {
     if (got == 0) break;
     size += static_cast<std::size_t>(got);
     if (size > max_bytes) return std::nullopt;
+    if (size == text.size()) text.resize(std::min(2 * size + 4096, max_bytes + 1));
   }
   text.resize(size);
   text.shrink_to_fit();

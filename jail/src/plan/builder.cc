@@ -5,6 +5,9 @@
 namespace jail {
 namespace {
 
+// Longer bytes are the contents of files, which hardly come twice.
+constexpr std::size_t max_remembered_bytes = 16u << 10;
+
 constexpr std::size_t alignment = 8;
 
 std::size_t aligned(std::size_t size) { return (size + alignment - 1) / alignment * alignment; }
@@ -15,7 +18,7 @@ std::uint32_t Builder::intern(std::string_view bytes) {
   if (const auto known = interned_.find(bytes); known != interned_.end()) return known->second;
   const std::uint32_t offset = reserve(bytes.size() + 1);
   std::memcpy(plan_.bytes.data() + offset, bytes.data(), bytes.size());
-  interned_.emplace(bytes, offset);
+  if (bytes.size() <= max_remembered_bytes) interned_.emplace(bytes, offset);
   return offset;
 }
 

@@ -47,7 +47,7 @@ class Builder {
   Argument text(std::string_view text) { return address(intern(text)); }
 
   // Stores bytes that are only read: terminated by NUL, aligned to 8; the same bytes are stored
-  // once.
+  // once, unless they are long.
   std::uint32_t intern(std::string_view bytes);
   template <class T>
   std::uint32_t store(const T& object) {

@@ -70,6 +70,13 @@ JailSpec as_seen_in_host(JailSpec spec) {
   return spec;
 }
 
+// What a plan usually takes: its files, and some for all else.
+std::size_t room_for(const JailSpec& spec) {
+  std::size_t bytes = 32u << 10;
+  for (const TextFile& file : spec.root.files) bytes += file.text.size();
+  return bytes;
+}
+
 Result<Plan> finished(const Builder& builder, Plan plan) {
   if (builder.out_of_slots()) {
     return invalid("root.binds, binds, volumes and devices: more than the " +
@@ -117,11 +124,14 @@ Result<Plan> compile(const JailSpec& given, const HostFacts& host) {
   if (given.max_limits && given.life != Life::until_ended) {
     return invalid("max_limits: only the limits of a living jail can be changed");
   }
-  const JailSpec spec = with_shown_again(given);
+  std::optional<JailSpec> changed;
+  if (!given.root.hidden.empty()) changed = with_shown_again(given);
+  const JailSpec& spec = changed ? *changed : given;
   Plan plan;
   plan.clone_flags = own_namespaces | CLONE_NEWCGROUP;
   plan.page_bytes = host.page_bytes;
   plan.max_mappings = host.max_mappings;
+  plan.bytes.reserve(room_for(spec));
   Builder builder(plan);
   add_identity(builder, plan, host);
   add_oom_score(builder);

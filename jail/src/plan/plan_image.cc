@@ -56,15 +56,9 @@ Result<Fd> to_image(const Plan& plan) {
   if (plan.uid_map != Plan::nowhere) header.uid_map_offset = bytes_offset + plan.uid_map;
   if (plan.gid_map != Plan::nowhere) header.gid_map_offset = bytes_offset + plan.gid_map;
 
-  std::string bytes = plan.bytes;
   std::vector<std::uint64_t> places;
-  for (const std::uint32_t place : plan.relocations) {
-    std::uint64_t target = 0;
-    std::memcpy(&target, bytes.data() + place, sizeof target);
-    target += bytes_offset;
-    std::memcpy(bytes.data() + place, &target, sizeof target);
-    places.push_back(bytes_offset + place);
-  }
+  places.reserve(plan.relocations.size());
+  for (const std::uint32_t place : plan.relocations) places.push_back(bytes_offset + place);
 
   std::string image;
   image.reserve(header.size);
@@ -74,7 +68,13 @@ Result<Fd> to_image(const Plan& plan) {
     append(image, calls.data(), calls.size());
   }
   append(image, places.data(), places.size());
-  image += bytes;
+  image += plan.bytes;
+  for (const std::uint64_t place : places) {
+    std::uint64_t target = 0;
+    std::memcpy(&target, image.data() + place, sizeof target);
+    target += bytes_offset;
+    std::memcpy(image.data() + place, &target, sizeof target);
+  }
   return sealed_file("jail-plan", image, SealedUse::read);
 }
 

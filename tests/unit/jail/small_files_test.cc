@@ -12,6 +12,7 @@
 namespace jail {
 namespace {
 
+using testing::EndsWith;
 using testing::IsEmpty;
 using testing::SizeIs;
 
@@ -56,6 +57,17 @@ TEST_F(SmallFilesTest, TextIsReadAsItIs) {
   EXPECT_EQ(read("file"), text);
   put("empty", "");
   EXPECT_EQ(read("empty"), "");
+}
+
+TEST_F(SmallFilesTest, AFileOfTheKernelIsLongerThanItSays) {
+  const auto read_all = [](const char* path) {
+    const auto file = small_file(Fd(::open(path, O_RDONLY | O_CLOEXEC)), "/x");
+    return file ? file->text : std::string();
+  };
+  EXPECT_EQ(read_all("/proc/sys/kernel/ostype"), "Linux\n");
+  const std::string mappings = read_all("/proc/self/smaps");
+  EXPECT_GT(mappings.size(), 4096u);
+  EXPECT_THAT(mappings, EndsWith("\n"));
 }
 
 TEST_F(SmallFilesTest, ACopyIsAsOldAsTheFile) {

@@ -1,0 +1,32 @@
+"""Libraries that agent-sandbox loads when it needs them: a command that needs none works without, and who needs one says what to install."""
+import os
+import subprocess
+
+import live_server
+import time_scale
+from exec_command import ExecTest
+
+
+class WithoutLibraries(ExecTest):
+    def setUp(self):
+        super().setUp()
+        # The loader takes the first file of a library's name, and gives up if that is no library.
+        for name in ("libcurl.so.4", "libcrypto.so.3"):
+            (self.directory / name).touch()
+        # As root a command goes on as another user.
+        self.directory.chmod(0o755)
+
+    def command(self, *arguments):
+        done = subprocess.run([live_server.BINARY, *arguments], cwd=self.directory, text=True, capture_output=True, stdin=subprocess.DEVNULL,
+                              timeout=time_scale.scaled(60), check=False,
+                              env={"PATH": os.environ["PATH"], "HOME": str(self.directory), "LD_LIBRARY_PATH": str(self.directory)})
+        return done.returncode, done.stdout, done.stderr
+
+    def test_exec_needs_none(self):
+        self.assertEqual((0, "1\n", ""), self.command("exec", "--rootfs", "host", "-c", "print(1)"))
+
+    def test_who_needs_one_says_what_to_install(self):
+        says = (f"agent-sandbox: {self.directory}/libcurl.so.4: file too short; install libcurl 7.87 or newer (Debian: libcurl4)\n")
+        for arguments in (("sandbox", "list"), ("serve", "--rootfs", "host", "--port", "0")):
+            with self.subTest(arguments):
+                self.assertEqual((125, "", says), self.command(*arguments))
