@@ -6,8 +6,7 @@ namespace runtime::llm {
 
 const Curl& curl() {
   static const Curl loaded = [] {
-    const LateLibrary library("libcurl.so.4",
-                              "install libcurl 7.87 or newer (Debian: libcurl4)");
+    const LateLibrary library("libcurl.so.4", "install libcurl 7.87 or newer (Debian: libcurl4)");
     Curl curl;
     library.find(curl.easy_cleanup, "curl_easy_cleanup");
     library.find(curl.easy_getinfo, "curl_easy_getinfo");
