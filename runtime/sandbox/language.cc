@@ -15,20 +15,39 @@ constexpr const char* bash = "/usr/bin/bash";
 constexpr const char* node = "/usr/bin/node";
 constexpr const char* esbuild = "/usr/bin/esbuild";
 
-// TypeScript becomes one module in /tmp, with what it imports from beside it, and node takes the
-// shell's place. Programs that mix both kinds of modules work: a module may await at its top level,
-// and the variables of CommonJS are globals, so that a program may declare the same names. Types
-// are not checked. The words in capitals stand for paths.
-constexpr std::string_view run_typescript = R"sh(
-/usr/bin/esbuild FILE --bundle --platform=node --target=node18 --format=esm \
+// TypeScript becomes one module in /tmp, with what it imports from beside it. Programs that mix
+// both kinds of modules work: a module may await at its top level, and the variables of CommonJS
+// are globals, so that a program may declare the same names. Types are not checked. The words in
+// capitals stand for paths.
+constexpr std::string_view make_module =
+    R"sh(/usr/bin/esbuild FILE --bundle --platform=node --target=node18 --format=esm \
   --outfile=MODULE --sourcemap=inline --log-level=error --color=false \
   '--define:import.meta.url="file://FILE"' --define:require.main=module \
   '--banner:js=import { createRequire as __create } from "node:module";
 ((name) => Object.assign(globalThis, {
   __filename: globalThis.process.argv[1] = name, __dirname: "DIRECTORY", require: __create(name),
   exports: {}, module: { exports: {}, filename: name, id: "." },
-}))("FILE");' || exit 1
+}))("FILE");')sh";
+
+// Node takes the shell's place.
+constexpr std::string_view run_typescript = R"sh(
+MAKE_MODULE || exit 1
 exec "$0" "$@"
+)sh";
+
+// Node takes the shell's place at once and waits for its module at the FIFO of its template.
+// Another process, which is not node's child, waits for the program in the same way, makes the
+// module and hands it over. Node has opened the FIFO when the name is freed for the module itself.
+// The last argument, which says where the program will be, is not node's.
+constexpr std::string_view await_typescript = R"sh(
+( (
+  exec 3>MODULE
+  /usr/bin/rm MODULE
+  { : "$(<FILE)"; } 2>/dev/null
+  MAKE_MODULE || { printf 'process.exit(1)' >&3; exit; }
+  /usr/bin/cat MODULE >&3
+) & )
+exec "$0" "${@:1:$#-1}"
 )sh";
 
 std::string directory_of(const std::string& file) {
@@ -42,8 +61,9 @@ std::string with_path(std::string text, std::string_view word, const std::string
   return text;
 }
 
-std::string typescript_runner(const std::string& file) {
-  std::string script = with_path(std::string(run_typescript), "DIRECTORY", directory_of(file));
+std::string typescript_script(std::string_view what, const std::string& file) {
+  std::string script = with_path(std::string(what), "MAKE_MODULE", std::string(make_module));
+  script = with_path(std::move(script), "DIRECTORY", directory_of(file));
   script = with_path(std::move(script), "MODULE", module_of_typescript(file));
   return with_path(std::move(script), "FILE", file);
 }
@@ -163,6 +183,20 @@ std::vector<std::string> arguments_of(const RunRequest& request) {
                        request.memory_limit_mb, request.args);
 }
 
+std::vector<std::string> waiting_arguments_of(const RunRequest& request) {
+  std::vector<std::string> arguments = arguments_of(request);
+  if (request.language != Language::typescript) return arguments;
+  const std::string file = working_directory + program_file_of(request);
+  arguments.at(2) = typescript_script(await_typescript, file);
+  arguments.push_back(file);
+  return arguments;
+}
+
+std::string waiting_pipe_of(Language language) {
+  if (language != Language::typescript) return {};
+  return module_of_typescript(std::string(file_name_of(language, "")));
+}
+
 std::string module_of_typescript(const std::string& file) {
   const std::size_t name = file.rfind('/') + 1;
   return "/tmp/" + file.substr(name, file.rfind('.') - name) + ".mjs";
@@ -185,7 +219,7 @@ std::vector<std::string> arguments_for(Language language, const std::string& fil
     case Language::typescript:
       arguments = {bash,
                    "-c",
-                   typescript_runner(file),
+                   typescript_script(run_typescript, file),
                    node,
                    heap_limit(memory_mb),
                    "--enable-source-maps",

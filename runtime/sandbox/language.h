@@ -38,6 +38,11 @@ std::string program_file_of(const RunRequest& request);
 // argv and env for `request`: the interpreter, the program's file and the caller's arguments; a
 // small fixed environment, overridden by the caller's.
 std::vector<std::string> arguments_of(const RunRequest& request);
+// argv of an interpreter that is started before its program comes: the same, or, for TypeScript,
+// what waits for the program and leads to the same. It ends in the program's file.
+std::vector<std::string> waiting_arguments_of(const RunRequest& request);
+// jail::TemplateSpec::pipe for such an interpreter.
+std::string waiting_pipe_of(Language language);
 // argv for a program in `file`, an absolute path. `memory_mb` is what it may use. With
 // Language::typescript the path must be of letters, digits, and of - _ . / alone, and the file's
 // name must be unique among those of programs that run.

@@ -355,6 +355,10 @@ class JailRunner final : public Runner {
     spec.name = what.name;
     spec.warmth = what.warmth;
     spec.jail = spec_of(plain, base);
+    if (what.warmth == jail::Warmth::started) {
+      spec.jail.argv = waiting_arguments_of(plain);
+      spec.pipe = waiting_pipe_of(what.language);
+    }
     spec.max_memory_bytes = std::uint64_t{max_mb} << 20;
     spec.max_cpu = cpu_of(options_.max_timeout);
     spec.imports = what.imports;

@@ -48,8 +48,11 @@ WarmFit warm_fit(const jail::TemplateSpec& spec, const RunRequest& request,
   if (request.max_processes || request.disk_limit_mb) return WarmFit::cold;
   const bool same_env = request.env.empty() || environment_of(request) == spec.jail.env;
   // An interpreter that waits for its program has looked for this file already.
-  const bool late_package = spec.warmth == jail::Warmth::started && brings_package(request);
-  if (same_env && arguments_of(request) == spec.jail.argv && !late_package) return WarmFit::lease;
+  const bool late_package = request.language == Language::javascript &&
+                            spec.warmth == jail::Warmth::started && brings_package(request);
+  const bool is_started = spec.warmth == jail::Warmth::started;
+  const auto arguments = is_started ? waiting_arguments_of(request) : arguments_of(request);
+  if (same_env && arguments == spec.jail.argv && !late_package) return WarmFit::lease;
   if (spec.warmth != jail::Warmth::forked) return WarmFit::cold;
   const bool fits =
       may_have_variables(spec.jail.env, !spec.imports.empty(), environment_of(request));

@@ -59,6 +59,10 @@ struct TemplateSpec {
   JailSpec jail;
   std::uint64_t max_memory_bytes = 2048u << 20;  // the most that a start() may ask for
   std::chrono::milliseconds max_cpu{60'000};     // the same
+  // With Warmth::started the path of a FIFO that each jail has, "/tmp/NAME"; empty: none. Guests
+  // can make no FIFO, and an interpreter whose program is made from the file, by another process
+  // that waits beside it, can wait for that here.
+  std::string pipe;
   // The zygote's work before it forks anything, with Warmth::forked. Trusted code.
   std::vector<std::string> imports;  // modules, in this order
   std::string warm_up;               // Python, run once after the imports

@@ -2,6 +2,7 @@
 #include <linux/sched.h>
 #include <sys/capability.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <charconv>
@@ -187,7 +188,7 @@ Result<Plan> compile_living_in_host(const JailSpec& given, const HostFacts& host
   return finished(builder, std::move(plan));
 }
 
-Result<Plan> compile_started(const JailSpec& spec, const HostFacts& host) {
+Result<Plan> compile_started(const JailSpec& spec, const std::string& pipe, const HostFacts& host) {
   if (Result<void> checked = check_one_program(spec); !checked) return checked.error();
   Result<Plan> plan = compile(spec, host);
   if (!plan) return plan;
@@ -198,7 +199,18 @@ Result<Plan> compile_started(const JailSpec& spec, const HostFacts& host) {
     return invalid("argv: \"" + path + "\" is not a file in " + spec.working_directory);
   }
   plan->kind = wire::plan_started;
-  plan->program = Builder(*plan).intern(name);
+  Builder builder(*plan);
+  plan->program = builder.intern(name);
+  if (pipe.empty()) return plan;
+  constexpr std::string_view place = "/tmp/";
+  if (!pipe.starts_with(place) || pipe.find('/', place.size()) != pipe.npos ||
+      pipe.size() == place.size()) {
+    return invalid("pipe: \"" + pipe + "\" is not a file in /tmp");
+  }
+  builder.call(JAIL_CALL(mknodat),
+               {Builder::value(AT_FDCWD), builder.text(pipe), Builder::value(S_IFIFO | 0600),
+                Builder::value(0)},
+               "make the FIFO " + pipe);
   return plan;
 }
 

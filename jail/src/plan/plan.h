@@ -76,8 +76,8 @@ struct HostFacts {
 Result<Plan> compile(const JailSpec& given, const HostFacts& host);
 
 // The plan for an interpreter that is started before its program is there; argv ends in the
-// program's path, which is in the working directory.
-Result<Plan> compile_started(const JailSpec& spec, const HostFacts& host);
+// program's path, which is in the working directory. `pipe` is TemplateSpec::pipe.
+Result<Plan> compile_started(const JailSpec& spec, const std::string& pipe, const HostFacts& host);
 
 // The two plans of a template whose jails are forked from a zygote: that of the host, which makes
 // what its jails share and executes the zygote, and that of each jail in it.

@@ -63,7 +63,7 @@ Result<Plan> compile_jail(const TemplateSpec& spec, const HostFacts& facts) {
     case Warmth::forked:
       return compile_forked(most, facts, spec.optimizations.network_reuse);
     case Warmth::started:
-      return compile_started(most, facts);
+      return compile_started(most, spec.pipe, facts);
     case Warmth::prepared:
       break;
   }

@@ -8,6 +8,7 @@ namespace {
 
 using testing::Contains;
 using testing::ElementsAre;
+using testing::ElementsAreArray;
 using testing::HasSubstr;
 using testing::Not;
 
@@ -47,6 +48,25 @@ TEST(Language, TypeScriptIsOneProgramOfTwoSteps) {
   EXPECT_EQ(arguments.at(3), "/usr/bin/node");
   EXPECT_THAT(std::vector(arguments.end() - 3, arguments.end()),
               ElementsAre("/tmp/main.mjs", "-a", "b"));
+}
+
+TEST(Language, ANodeThatWaitsForTypeScriptIsTheSameNode) {
+  RunRequest request;
+  request.language = Language::typescript;
+  const auto cold = arguments_of(request);
+  const auto waiting = waiting_arguments_of(request);
+  // The first three are the shell and its script.
+  EXPECT_THAT(std::vector(waiting.begin() + 3, waiting.end() - 1),
+              ElementsAreArray(std::vector(cold.begin() + 3, cold.end())));
+  EXPECT_EQ(waiting.back(), "/workspace/main.ts");
+  for (const char* part : {"exec 3>/tmp/main.mjs\n", "esbuild /workspace/main.ts ",
+                           "--outfile=/tmp/main.mjs ", "$(</workspace/main.ts)"}) {
+    EXPECT_THAT(waiting.at(2), HasSubstr(part));
+  }
+  EXPECT_EQ(waiting_pipe_of(request.language), "/tmp/main.mjs");
+  request.language = Language::javascript;
+  EXPECT_EQ(waiting_arguments_of(request), arguments_of(request));
+  EXPECT_EQ(waiting_pipe_of(request.language), "");
 }
 
 TEST(Language, AFileMayBeAnywhere) {

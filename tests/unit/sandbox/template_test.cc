@@ -107,7 +107,7 @@ TEST(TemplateFile, ErrorsNameTheFileAndTheField) {
       {prepared(R"("warm_up": "")"), "warm_up: only a template"},
       {R"({"name": "b", "language": "bash", "warmth": "forked"})", "warmth: expected prepared"},
       {R"({"name": "b", "language": "bash", "warmth": "started"})",
-       "warmth: expected prepared or forked; only javascript"},
+       "warmth: expected prepared or forked; only javascript and typescript"},
       {R"({"name": "python", "language": "bash", "warmth": "prepared"})",
        "language: expected python"},
       {R"({"name": "a", "name": "b"})", "duplicate key"},

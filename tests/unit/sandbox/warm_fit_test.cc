@@ -141,5 +141,15 @@ TEST(WarmFit, ANodeThatWaitsHasLookedForItsPackageAlready) {
   EXPECT_EQ(warm_fit(javascript, request, 5s), WarmFit::cold);
 }
 
+TEST(WarmFit, WhatMakesTypeScriptAModuleComesAfterItsFiles) {
+  auto typescript = spec_for(Language::typescript, jail::Warmth::started);
+  typescript.jail.argv = waiting_arguments_of(program(Language::typescript));
+  RunRequest request = program(Language::typescript, "export const x: number = 1");
+  request.files = {{"package.json", "{}"}, {"tsconfig.json", "{}"}};
+  EXPECT_EQ(warm_fit(typescript, request, 5s), WarmFit::lease);
+  request.args = {"a"};
+  EXPECT_EQ(warm_fit(typescript, request, 5s), WarmFit::cold);
+}
+
 }  // namespace
 }  // namespace runtime
