@@ -25,13 +25,14 @@ SHIPPED = json.loads((HERE.parent / "rootfs" / "templates" / "data.json").read_t
 DATA_IMPORTS = ",".join(SHIPPED["imports"])
 DATA = ("--template", "data", "--imports", DATA_IMPORTS, "--warm-up", SHIPPED["warm_up"], "--after-fork", SHIPPED["after_fork"],
         "--rehearsal", SHIPPED["rehearsal"])
-PARTS = ("counts", "launchers", "floor", "in_process", "ends", "http", "sandboxes", "memory")
+LANGUAGES = {"javascript": "console.log(6*7)", "typescript": "const n: number = 6 * 7; console.log(n)", "bash": "echo $((6*7))"}
+PARTS = ("counts", "launchers", "floor", "in_process", "ends", "http", "languages", "sandboxes", "memory")
 HELD_MB = (0, 20, 200)  # memory of a program at its end
 CLIENTS = 8
 PAUSE_MS = 3  # the pause before a request, once everything that it needs is there
 IN_STOCK = 500  # requests that use up the jails which a pool has in stock: these would flatter a rate
 # Over HTTP nobody sees when the pool is full again, so this is longer than making a jail takes.
-REFILL_MS, DATA_REFILL_MS = 10, 50
+REFILL_MS, DATA_REFILL_MS, NODE_REFILL_MS = 10, 50, 200
 USER = 60800  # the user of a server that root starts: no jail runs as root
 
 
@@ -262,6 +263,24 @@ class Run:
             self._open_http("http, warm, pandas", {"code": PANDAS, "template": "data"}, PANDAS_EXPECTED, self.plan.requests,
                             pause_ms=DATA_REFILL_MS)
 
+    def add_languages(self):
+        server = self._serve("languages")
+        for language, code in LANGUAGES.items():
+            body = {"code": code, "language": language}
+            missing = self._wait_for_warm({**body, "template": language}, server)
+            if missing:
+                self.figures.missing[f"http, warm, {language}"] = missing
+                continue
+            for kind, template in (("warm", language), ("cold", "none")):
+                self._add_language(f"http, {kind}, {language}", self._load_worker(server, {**body, "template": template}, EXPECTED))
+
+    def _add_language(self, name, worker):
+        def run():
+            answer = worker.ask("closed", 1, self.plan.cold, NODE_REFILL_MS)
+            self.figures.add(name, answer["total"])
+            self._count_warm(name, answer)
+        self.each_round(name, run)
+
     def _serve(self, name, **environment):
         """A server with a directory of its own, which belongs to the user that it becomes."""
         place = self.directory / name
@@ -434,7 +453,7 @@ class Run:
             if self.has("counts"):
                 say("counting")
                 self.count()
-            for part in ("launchers", "floor", "in_process", "ends", "http", "sandboxes"):
+            for part in ("launchers", "floor", "in_process", "ends", "http", "languages", "sandboxes"):
                 if self.has(part):
                     say(f"opening {part}")
                     self.attempt(part, getattr(self, f"add_{part}"))

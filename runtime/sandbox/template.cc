@@ -205,11 +205,8 @@ Complaint check_together(const Object& fields, const Template& what) {
   if (forked && what.language != Language::python) {
     return std::string("warmth: expected prepared or started; only python can be forked");
   }
-  const bool has_node =
-      what.language == Language::javascript || what.language == Language::typescript;
-  if (what.warmth == jail::Warmth::started && !has_node) {
-    return std::string(
-        "warmth: expected prepared or forked; only javascript and typescript can be started");
+  if (what.warmth == jail::Warmth::started && what.language == Language::python) {
+    return std::string("warmth: expected prepared or forked; a python that waits is forked");
   }
   for (const char* python_only : {"imports", "automatic", "warm_up", "after_fork", "rehearsal"}) {
     if (!forked && fields.contains(python_only)) {

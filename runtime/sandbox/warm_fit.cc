@@ -15,9 +15,31 @@ constexpr std::string_view prefixes[] = {"PYTHON", "LD_",       "LC_",   "MALLOC
                                          "KMP_",   "GOTO_",     "BLIS_", "MKL_",    "MPL",
                                          "NUMPY_", "OPENBLAS_", "NPY_",  "NUMEXPR_"};
 
+// Bash reads a script from a pipe byte by byte, which takes as long for this one as it takes to
+// start.
+constexpr std::size_t max_script_bytes = 4096;
+
+// Whether a bash that was started some time ago, and reads its script from a pipe, does the same
+// with it. It looks for a NUL only in a file, and SECONDS counts from its start.
+bool suits_waiting_bash(const RunRequest& request) {
+  const auto counts_seconds = [](std::string_view text) {
+    return text.find("SECONDS") != text.npos;
+  };
+  return request.code.size() <= max_script_bytes && request.code.find('\0') == request.code.npos &&
+         !counts_seconds(request.code) &&
+         std::ranges::none_of(request.files,
+                              [&](const InputFile& file) { return counts_seconds(file.content); });
+}
+
 bool brings_package(const RunRequest& request) {
   return std::any_of(request.files.begin(), request.files.end(),
                      [](const InputFile& file) { return file.path == "package.json"; });
+}
+
+bool suits_waiting_interpreter(const RunRequest& request) {
+  // A node that waits for its program has looked for this file already.
+  if (request.language == Language::javascript) return !brings_package(request);
+  return request.language != Language::bash || suits_waiting_bash(request);
 }
 
 // Empty: it is not set, or to nothing.
@@ -47,12 +69,10 @@ WarmFit warm_fit(const jail::TemplateSpec& spec, const RunRequest& request,
   if (cpu > spec.max_cpu || !request.file_name.empty()) return WarmFit::cold;
   if (request.max_processes || request.disk_limit_mb) return WarmFit::cold;
   const bool same_env = request.env.empty() || environment_of(request) == spec.jail.env;
-  // An interpreter that waits for its program has looked for this file already.
-  const bool late_package = request.language == Language::javascript &&
-                            spec.warmth == jail::Warmth::started && brings_package(request);
   const bool is_started = spec.warmth == jail::Warmth::started;
   const auto arguments = is_started ? waiting_arguments_of(request) : arguments_of(request);
-  if (same_env && arguments == spec.jail.argv && !late_package) return WarmFit::lease;
+  const bool suits = !is_started || suits_waiting_interpreter(request);
+  if (same_env && arguments == spec.jail.argv && suits) return WarmFit::lease;
   if (spec.warmth != jail::Warmth::forked) return WarmFit::cold;
   const bool fits =
       may_have_variables(spec.jail.env, !spec.imports.empty(), environment_of(request));

@@ -59,7 +59,7 @@ class Program:
             return found.group(1).strip() if found else default
 
         language, templates = {".py": ("python", "python data"), ".js": ("javascript", "javascript"),
-                               ".ts": ("typescript", "typescript")}[path.suffix]
+                               ".ts": ("typescript", "typescript"), ".sh": ("bash", "bash")}[path.suffix]
         extra = path.with_suffix(".json")
         request = {"code": text, "language": language,
                    **(json.loads(extra.read_text(encoding="utf-8")) if extra.exists() else {})}
@@ -73,7 +73,7 @@ class Program:
         return None if ended == self.ends else f"{ended}, not {self.ends}: {answer['stderr'][-1500:]}"
 
 
-ALL = [Program.read(path) for path in sorted(PROGRAMS.glob("[0-9]*.[pjt][ys]"))]
+ALL = [Program.read(path) for path in sorted(PROGRAMS.glob("[0-9]*")) if path.suffix != ".json"]
 ALL += [Program(*each) for each in sources.requests()]
 
 

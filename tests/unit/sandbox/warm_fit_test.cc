@@ -141,6 +141,23 @@ TEST(WarmFit, ANodeThatWaitsHasLookedForItsPackageAlready) {
   EXPECT_EQ(warm_fit(javascript, request, 5s), WarmFit::cold);
 }
 
+TEST(WarmFit, ABashThatWaitsDoesTheSameWithShortScriptsAlone) {
+  const auto bash = spec_for(Language::bash, jail::Warmth::started);
+  const auto fit_of = [&](std::string script) {
+    return warm_fit(bash, program(Language::bash, std::move(script)), 5s);
+  };
+  EXPECT_EQ(fit_of("echo 1"), WarmFit::lease);
+  EXPECT_EQ(fit_of(std::string(4096, ' ')), WarmFit::lease);
+  EXPECT_EQ(fit_of(std::string(4097, ' ')), WarmFit::cold);
+  EXPECT_EQ(fit_of(std::string("echo \0 1", 8)), WarmFit::cold);
+  EXPECT_EQ(fit_of("while ((SECONDS < 5)); do :; done"), WarmFit::cold);
+  RunRequest request = program(Language::bash, ". ./wait.sh");
+  request.files = {{"wait.sh", "echo $SECONDS"}};
+  EXPECT_EQ(warm_fit(bash, request, 5s), WarmFit::cold);
+  const auto prepared = spec_for(Language::bash, jail::Warmth::prepared);
+  EXPECT_EQ(warm_fit(prepared, request, 5s), WarmFit::lease);
+}
+
 TEST(WarmFit, WhatMakesTypeScriptAModuleComesAfterItsFiles) {
   auto typescript = spec_for(Language::typescript, jail::Warmth::started);
   typescript.jail.argv = waiting_arguments_of(program(Language::typescript));
