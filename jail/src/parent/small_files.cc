@@ -116,7 +116,6 @@ std::optional<TextFile> small_file(const Fd& file, const std::string& target) {
     if (size == text.size()) text.resize(std::min(2 * size + 4096, max_bytes + 1));
   }
   text.resize(size);
-  text.shrink_to_fit();
   return TextFile{target, std::move(text), status.st_mtim};
 }
 
