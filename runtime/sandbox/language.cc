@@ -41,11 +41,13 @@ exec "$0" "$@"
 // Another process, which is not node's child, waits for the program in the same way, makes the
 // module and hands it over. Node has opened the FIFO when the name is freed for the module itself.
 // Where the name cannot be freed, node's module ends before there is a program, so that this jail
-// is given none. esbuild reads files that the program names: it has the program's input, which bash
-// takes from what runs beside it, and not the FIFO, which it would read without end. The last
+// is given none. By `set -m` that process has a process group of its own: signals for the program
+// are for node, which survives some that would end this process, and would then run an empty module
+// as a success. esbuild reads files that the program names: it has the program's input, which a
+// shell takes from what runs beside it, and not the FIFO, which it would read without end. The last
 // argument, which says where the program will be, is not node's.
 constexpr std::string_view await_typescript = R"sh(
-( (
+( set -m; (
   exec 3>MODULE
   rm MODULE || exit
   { : "$(<FILE)"; } 2>/dev/null

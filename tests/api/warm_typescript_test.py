@@ -105,15 +105,32 @@ class WarmTypeScript(TypeScriptTest):
     def esbuilds(self):
         return [line for line in self.server.processes().values() if line.startswith("/usr/bin/esbuild")]
 
-    def test_cancelling_ends_esbuild(self):
+    def meanwhile(self, act, seconds):
+        """The result of SLOW, for which `act` is called with its job once esbuild runs."""
         self.wait_until_warm("typescript")
         with concurrent.futures.ThreadPoolExecutor(1) as pool, self.server.client() as other:
-            caller = pool.submit(other.execute, SLOW, language="typescript", template="typescript", timeout_seconds=55)
+            caller = pool.submit(other.execute, SLOW, language="typescript", template="typescript", timeout_seconds=seconds)
             job = live_server.the_running_job(self.client)
             self.assertTrue(host_view.wait_until(self.esbuilds, 10))
-            self.assertEqual(202, self.client.send("DELETE", f"/jobs/{job}").status)
-            result = caller.result(time_scale.scaled(10))
-        self.assertEqual(("cancelled", True), (result["status"], result["warm"]))
+            answer = act(job)
+            self.assertIn(answer.status, (202, 204), answer)
+            result = caller.result(time_scale.scaled(60))
+        self.assertIs(True, result["warm"])
+        return result
+
+    def test_cancelling_ends_esbuild(self):
+        result = self.meanwhile(lambda job: self.client.send("DELETE", f"/jobs/{job}"), 55)
+        self.assertEqual("cancelled", result["status"])
+        self.assertTrue(host_view.wait_until(lambda: not self.esbuilds(), 5))
+
+    def test_a_signal_that_node_survives_is_no_success(self):
+        for name in ("SIGPIPE", "SIGUSR1", "SIGXFSZ"):
+            result = self.meanwhile(lambda job, name=name: self.client.post({"signal": name}, f"/jobs/{job}/signal"), time_scale.timeout(2))
+            self.assertEqual("timeout", result["status"], name)
+
+    def test_a_signal_that_ends_node_ends_esbuild(self):
+        result = self.meanwhile(lambda job: self.client.post({"signal": "SIGTERM"}, f"/jobs/{job}/signal"), 55)
+        self.assertEqual(("killed", "SIGTERM"), (result["status"], result["signal"]))
         self.assertTrue(host_view.wait_until(lambda: not self.esbuilds(), 5))
 
     def test_nothing_of_it_is_left_for_the_program(self):
