@@ -17,16 +17,18 @@ constexpr const char* esbuild = "/usr/bin/esbuild";
 
 // TypeScript becomes one module in /tmp, with what it imports from beside it. Programs that mix
 // both kinds of modules work: a module may await at its top level, and the variables of CommonJS
-// are globals, so that a program may declare the same names. Types are not checked. The words in
-// capitals stand for paths.
+// are globals, so that a program may declare the same names. esbuild does not know the one name
+// that is declared for that, so it must be none that esbuild declares itself, as __create. Types
+// are not checked. The words in capitals stand for paths.
 constexpr std::string_view make_module =
     R"sh(/usr/bin/esbuild FILE --bundle --platform=node --target=node18 --format=esm \
   --outfile=MODULE --sourcemap=inline --log-level=error --color=false \
   '--define:import.meta.url="file://FILE"' --define:require.main=module \
-  '--banner:js=import { createRequire as __create } from "node:module";
+  '--banner:js=import { createRequire as __createRequireOfMain } from "node:module";
 ((name) => Object.assign(globalThis, {
-  __filename: globalThis.process.argv[1] = name, __dirname: "DIRECTORY", require: __create(name),
-  exports: {}, module: { exports: {}, filename: name, id: "." },
+  __filename: globalThis.process.argv[1] = name, __dirname: "DIRECTORY",
+  require: __createRequireOfMain(name), exports: {},
+  module: { exports: {}, filename: name, id: "." },
 }))("FILE");')sh";
 
 // Node takes the shell's place.
@@ -38,15 +40,19 @@ exec "$0" "$@"
 // Node takes the shell's place at once and waits for its module at the FIFO of its template.
 // Another process, which is not node's child, waits for the program in the same way, makes the
 // module and hands it over. Node has opened the FIFO when the name is freed for the module itself.
-// The last argument, which says where the program will be, is not node's.
+// Where the name cannot be freed, node's module ends before there is a program, so that this jail
+// is given none. By `set -m` that process has a process group of its own: signals for the program
+// are for node, which survives some that would end this process, and would then run an empty module
+// as a success. esbuild reads files that the program names: it has the program's input, which a
+// shell takes from what runs beside it, and not the FIFO, which it would read without end. The last
+// argument, which says where the program will be, is not node's.
 constexpr std::string_view await_typescript = R"sh(
-( (
+( set -m; (
   exec 3>MODULE
-  /usr/bin/rm MODULE
+  rm MODULE || exit
   { : "$(<FILE)"; } 2>/dev/null
-  MAKE_MODULE || { printf 'process.exit(1)' >&3; exit; }
-  /usr/bin/cat MODULE >&3
-) & )
+  { MAKE_MODULE 3>&- && cat MODULE >&3; } || printf '\nprocess.exit(1)' >&3
+) <&0 & )
 exec "$0" "${@:1:$#-1}"
 )sh";
 

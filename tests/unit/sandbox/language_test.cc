@@ -59,8 +59,9 @@ TEST(Language, ANodeThatWaitsForTypeScriptIsTheSameNode) {
   EXPECT_THAT(std::vector(waiting.begin() + 3, waiting.end() - 1),
               ElementsAreArray(std::vector(cold.begin() + 3, cold.end())));
   EXPECT_EQ(waiting.back(), "/workspace/main.ts");
-  for (const char* part : {"exec 3>/tmp/main.mjs\n", "esbuild /workspace/main.ts ",
-                           "--outfile=/tmp/main.mjs ", "$(</workspace/main.ts)"}) {
+  for (const char* part :
+       {"exec 3>/tmp/main.mjs\n", "esbuild /workspace/main.ts ", "--outfile=/tmp/main.mjs ",
+        "$(</workspace/main.ts)", ")(\"/workspace/main.ts\");' 3>&- &&"}) {
     EXPECT_THAT(waiting.at(2), HasSubstr(part));
   }
   EXPECT_EQ(waiting_pipe_of(request.language), "/tmp/main.mjs");
