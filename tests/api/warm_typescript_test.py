@@ -27,7 +27,7 @@ class TypeScriptTest(live_server.ServerTest):
         if lacking():
             self.skipTest(f"the host has no {' and no '.join(lacking())}")
         # The first program of a template is why jails of it wait from then on.
-        self.execute("0", language="typescript", template="typescript", timeout_seconds=20)
+        self.execute("0", language="typescript", template="typescript", timeout_seconds=time_scale.timeout(20))
 
     def run_as(self, template, code, **fields):
         if template == "typescript":
@@ -38,7 +38,7 @@ class TypeScriptTest(live_server.ServerTest):
 
     def both(self, code, **fields):
         """The result, which must be the same cold and warm."""
-        fields.setdefault("timeout_seconds", 20)
+        fields.setdefault("timeout_seconds", time_scale.timeout(20))
         cold, warm = (self.run_as(template, code, **fields) for template in ("none", "typescript"))
         names = ("status", "exit_code", "signal", "stdout", "stderr", "stdout_truncated", "stderr_truncated")
         self.assertEqual({name: cold[name] for name in names}, {name: warm[name] for name in names})
@@ -89,7 +89,7 @@ class WarmTypeScript(TypeScriptTest):
 
     def test_memory_of_esbuild_counts(self):
         for template in ("none", "typescript"):
-            self.assertEqual("out_of_memory", self.run_as(template, DEEP, timeout_seconds=20)["status"])
+            self.assertEqual("out_of_memory", self.run_as(template, DEEP, timeout_seconds=time_scale.timeout(20))["status"])
 
     def test_time_of_esbuild_counts(self):
         seconds = time_scale.timeout(1)
