@@ -284,10 +284,10 @@ jail::TemplateSpec template_with_pipe(const std::string& pipe) {
   spec.name = "made";
   spec.warmth = jail::Warmth::started;
   spec.pipe = pipe;
-  spec.jail = spec_for({"/usr/bin/bash", "-c",
-                        "( ( exec 3>/tmp/made; rm /tmp/made; text=\"$(</workspace/main.py)\"; "
-                        "echo \"echo $text; ls -A /tmp\" >&3 ) & ); exec /usr/bin/bash /tmp/made",
-                        "bash", "/workspace/main.py"});
+  constexpr const char* script =
+      "( ( exec 3>/tmp/made; rm /tmp/made; text=\"$(</workspace/main.py)\"; "
+      "echo \"echo $text; ls -A /tmp\" >&3 ) & ); exec /usr/bin/bash /tmp/made";
+  spec.jail = spec_for({"/usr/bin/bash", "-c", script, "bash", "/workspace/main.py"});
   return spec;
 }
 
