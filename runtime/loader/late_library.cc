@@ -21,10 +21,10 @@ LateLibrary::LateLibrary(const char* name, const char* advice)
   if (handle_ == nullptr) refuse(advice_);
 }
 
-void* LateLibrary::address_of(const char* symbol) const {
+LateLibrary::Function LateLibrary::function(const char* symbol) const {
   void* const address = ::dlsym(handle_, symbol);
   if (address == nullptr) refuse(advice_);
-  return address;
+  return {address};
 }
 
 }  // namespace runtime

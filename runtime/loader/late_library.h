@@ -10,16 +10,19 @@ class LateLibrary {
   // where the library cannot be loaded. It stays loaded when this object is gone.
   LateLibrary(const char* name, const char* advice);
 
-  // Finds the function `symbol`, which is of the type `Function`. Throws std::runtime_error where
-  // the library has none.
-  template <class Function>
-  void find(Function*& function, const char* symbol) const {
-    function = reinterpret_cast<Function*>(address_of(symbol));
-  }
+  // The address of a function, which becomes a pointer of the type that the caller knows it has.
+  struct Function {
+    void* address;
+    template <class Type>
+    operator Type*() const {
+      return reinterpret_cast<Type*>(address);
+    }
+  };
+
+  // Throws std::runtime_error where the library has no such function.
+  Function function(const char* symbol) const;
 
  private:
-  void* address_of(const char* symbol) const;
-
   void* const handle_;
   const char* const advice_;  // the caller's
 };

@@ -26,45 +26,31 @@ constexpr const char* interface = "org.freedesktop.systemd1.Manager";
 
 // libsystemd's functions, by their names without `sd_bus_`; sd_bus_new() is `create`.
 struct Systemd {
-  decltype(&::sd_bus_call_async) call_async = nullptr;
-  decltype(&::sd_bus_close_unref) close_unref = nullptr;
-  decltype(&::sd_bus_match_signal) match_signal = nullptr;
-  decltype(&::sd_bus_message_append) message_append = nullptr;
-  decltype(&::sd_bus_message_close_container) message_close_container = nullptr;
-  decltype(&::sd_bus_message_get_error) message_get_error = nullptr;
-  decltype(&::sd_bus_message_new_method_call) message_new_method_call = nullptr;
-  decltype(&::sd_bus_message_open_container) message_open_container = nullptr;
-  decltype(&::sd_bus_message_read) message_read = nullptr;
-  decltype(&::sd_bus_message_unref) message_unref = nullptr;
-  decltype(&::sd_bus_new) create = nullptr;
-  decltype(&::sd_bus_process) process = nullptr;
-  decltype(&::sd_bus_set_address) set_address = nullptr;
-  decltype(&::sd_bus_start) start = nullptr;
-  decltype(&::sd_bus_wait) wait = nullptr;
+  LateLibrary library{"libsystemd.so.0", "install libsystemd (Debian: libsystemd0)"};
+  decltype(&::sd_bus_call_async) call_async = library.function("sd_bus_call_async");
+  decltype(&::sd_bus_close_unref) close_unref = library.function("sd_bus_close_unref");
+  decltype(&::sd_bus_match_signal) match_signal = library.function("sd_bus_match_signal");
+  decltype(&::sd_bus_message_append) message_append = library.function("sd_bus_message_append");
+  decltype(&::sd_bus_message_close_container) message_close_container =
+      library.function("sd_bus_message_close_container");
+  decltype(&::sd_bus_message_get_error) message_get_error =
+      library.function("sd_bus_message_get_error");
+  decltype(&::sd_bus_message_new_method_call) message_new_method_call =
+      library.function("sd_bus_message_new_method_call");
+  decltype(&::sd_bus_message_open_container) message_open_container =
+      library.function("sd_bus_message_open_container");
+  decltype(&::sd_bus_message_read) message_read = library.function("sd_bus_message_read");
+  decltype(&::sd_bus_message_unref) message_unref = library.function("sd_bus_message_unref");
+  decltype(&::sd_bus_new) create = library.function("sd_bus_new");
+  decltype(&::sd_bus_process) process = library.function("sd_bus_process");
+  decltype(&::sd_bus_set_address) set_address = library.function("sd_bus_set_address");
+  decltype(&::sd_bus_start) start = library.function("sd_bus_start");
+  decltype(&::sd_bus_wait) wait = library.function("sd_bus_wait");
 };
 
 // Throws std::runtime_error where libsystemd cannot be loaded.
 const Systemd& systemd() {
-  static const Systemd loaded = [] {
-    const LateLibrary library("libsystemd.so.0", "install libsystemd (Debian: libsystemd0)");
-    Systemd systemd;
-    library.find(systemd.call_async, "sd_bus_call_async");
-    library.find(systemd.close_unref, "sd_bus_close_unref");
-    library.find(systemd.match_signal, "sd_bus_match_signal");
-    library.find(systemd.message_append, "sd_bus_message_append");
-    library.find(systemd.message_close_container, "sd_bus_message_close_container");
-    library.find(systemd.message_get_error, "sd_bus_message_get_error");
-    library.find(systemd.message_new_method_call, "sd_bus_message_new_method_call");
-    library.find(systemd.message_open_container, "sd_bus_message_open_container");
-    library.find(systemd.message_read, "sd_bus_message_read");
-    library.find(systemd.message_unref, "sd_bus_message_unref");
-    library.find(systemd.create, "sd_bus_new");
-    library.find(systemd.process, "sd_bus_process");
-    library.find(systemd.set_address, "sd_bus_set_address");
-    library.find(systemd.start, "sd_bus_start");
-    library.find(systemd.wait, "sd_bus_wait");
-    return systemd;
-  }();
+  static const Systemd loaded;
   return loaded;
 }
 

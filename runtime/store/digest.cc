@@ -13,22 +13,15 @@ namespace {
 
 // libcrypto's functions, by their own names.
 struct Crypto {
-  decltype(&::EVP_Digest) EVP_Digest = nullptr;
-  decltype(&::EVP_sha1) EVP_sha1 = nullptr;
-  decltype(&::EVP_sha256) EVP_sha256 = nullptr;
-  decltype(&::HMAC) HMAC = nullptr;
+  LateLibrary library{"libcrypto.so.3", "install OpenSSL 3 (Debian: libssl3)"};
+  decltype(&::EVP_Digest) EVP_Digest = library.function("EVP_Digest");
+  decltype(&::EVP_sha1) EVP_sha1 = library.function("EVP_sha1");
+  decltype(&::EVP_sha256) EVP_sha256 = library.function("EVP_sha256");
+  decltype(&::HMAC) HMAC = library.function("HMAC");
 };
 
 const Crypto& crypto() {
-  static const Crypto loaded = [] {
-    const LateLibrary library("libcrypto.so.3", "install OpenSSL 3 (Debian: libssl3)");
-    Crypto crypto;
-    library.find(crypto.EVP_Digest, "EVP_Digest");
-    library.find(crypto.EVP_sha1, "EVP_sha1");
-    library.find(crypto.EVP_sha256, "EVP_sha256");
-    library.find(crypto.HMAC, "HMAC");
-    return crypto;
-  }();
+  static const Crypto loaded;
   return loaded;
 }
 
