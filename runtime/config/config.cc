@@ -75,15 +75,15 @@ constexpr std::size_t min_compared_bytes = 8;
 constexpr std::size_t max_unknown_told = 8;
 constexpr std::size_t max_name_bytes = 64;  // longer names are compared with nothing
 
-// The kinds of letters in a word, as bits.
+// Returns the kinds of letters in a word, as bits.
 std::uint64_t letters_of(std::string_view word) {
   std::uint64_t letters = 0;
   for (const char letter : word) letters |= std::uint64_t{1} << (letter & 63);
   return letters;
 }
 
-// A bound that is quick to find: each mistake changes the length by one, and adds or takes away at
-// most two kinds of letters.
+// Returns a lower bound of edit_distance() that is quick to find: each mistake changes the length
+// by at most one, and adds or takes away at most two kinds of letters.
 std::size_t min_distance(std::string_view a, std::string_view b) {
   const std::size_t longer = std::max(a.size(), b.size()) - std::min(a.size(), b.size());
   const auto kinds = static_cast<std::size_t>(std::popcount(letters_of(a) ^ letters_of(b)));

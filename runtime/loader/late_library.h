@@ -10,7 +10,7 @@ class LateLibrary {
   // where the library cannot be loaded. It stays loaded when this object is gone.
   LateLibrary(const char* name, const char* advice);
 
-  // The address of a function, which becomes a pointer of the type that the caller knows it has.
+  // Holds the address of a function, and becomes a pointer of the type that the caller names.
   struct Function {
     void* address;
     template <class Type>

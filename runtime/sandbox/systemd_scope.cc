@@ -168,8 +168,8 @@ int listen(sd_bus* bus, const Conversation& conversation, std::chrono::milliseco
 Result<void> enter_systemd_scope(const ScopeRequest& request) {
   const std::string doing = "ask systemd (" + request.socket + ") for a unit";
   // Most hosts without systemd have no libsystemd either.
-  if (::access(request.socket.c_str(), F_OK) != 0) {
-    return Error{ErrorKind::unsupported, doing, errno, {}};
+  if (::access(request.socket.c_str(), F_OK) != 0 && errno == ENOENT) {
+    return Error{ErrorKind::unsupported, doing, ENOENT, {}};
   }
   try {
     systemd();

@@ -15,12 +15,13 @@ constexpr std::string_view prefixes[] = {"PYTHON", "LD_",       "LC_",   "MALLOC
                                          "KMP_",   "GOTO_",     "BLIS_", "MKL_",    "MPL",
                                          "NUMPY_", "OPENBLAS_", "NPY_",  "NUMEXPR_"};
 
-// Bash reads a script from a pipe byte by byte, which takes as long for this one as it takes to
-// start.
+// Bash reads a script from a pipe byte by byte: for this many bytes that takes as long as bash
+// takes to start.
 constexpr std::size_t max_script_bytes = 4096;
 
-// Whether a bash that was started some time ago, and reads its script from a pipe, does the same
-// with it. It looks for a NUL only in a file, and SECONDS counts from its start.
+// Returns whether a bash that was started some time ago, and reads its script from a pipe, does
+// what a new one does with a file. It looks for a NUL only in a file, and SECONDS counts from its
+// start.
 bool suits_waiting_bash(const RunRequest& request) {
   const auto counts_seconds = [](std::string_view text) {
     return text.find("SECONDS") != text.npos;

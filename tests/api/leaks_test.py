@@ -92,7 +92,7 @@ class Leaks(live_server.ServerTest):
         with open(path, "w", encoding="utf-8"):
             self.assertNotEqual(before.files, Snapshot(self.server).files)
         os.unlink(path)
-        # Jails that are given up meanwhile take some with them, but not as many as this.
+        # Jails that are given up meanwhile close some descriptors, but fewer than are opened here.
         with contextlib.ExitStack() as connections:
             for _ in range(100):
                 connections.enter_context(socket.create_connection(("127.0.0.1", self.server.port)))

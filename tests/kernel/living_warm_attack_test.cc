@@ -37,6 +37,19 @@ class WarmAttack : public WarmLivingJail {
   std::size_t processes_in_the_jail() const {
     return descendants_of(process_of(jail_->process_fd())).size();
   }
+
+  // Stops the zygote while the pool waits for nothing: a pool takes a zygote for dead if that does
+  // not make what is waited for. The test continues it.
+  void stop_zygote() {
+    ASSERT_TRUE(pool_->until([](const jail::PoolState& state) {
+      return state.refilling == 0 && state.ready >= state.target;
+    }));
+    zygote_ = zygote_below(::getpid());
+    ASSERT_GT(zygote_, 0);
+    ASSERT_EQ(::kill(zygote_, SIGSTOP), 0);
+  }
+
+  pid_t zygote_ = 0;
 };
 
 // The attack goes to every process that exists or will exist, as fast as possible. The calls for
@@ -247,13 +260,7 @@ TEST_F(WarmAttack, WhoeverIsLetGoOfWhileItJoinsIsGone) {
 // The process ends by its own deadline, and none comes late.
 TEST_F(WarmAttack, AZygoteThatStandsStillHoldsUpWhatItWasToForkAlone) {
   begin();
-  // A pool takes a zygote for dead if that does not make what is waited for.
-  ASSERT_TRUE(pool_->until([](const jail::PoolState& state) {
-    return state.refilling == 0 && state.ready >= state.target;
-  }));
-  const pid_t zygote = zygote_below(::getpid());
-  ASSERT_GT(zygote, 0);
-  ASSERT_EQ(::kill(zygote, SIGSTOP), 0);
+  ASSERT_NO_FATAL_FAILURE(stop_zygote());
   ProcessSpec brief = warm("late.py", "import time; time.sleep(600)");
   brief.wall = milliseconds(300);
   std::vector<Process> late;
@@ -271,7 +278,7 @@ TEST_F(WarmAttack, AZygoteThatStandsStillHoldsUpWhatItWasToForkAlone) {
     late.clear();
   }
   Process executed = spawn(shell_process("read word; echo $word"));
-  ASSERT_EQ(::kill(zygote, SIGCONT), 0);
+  ASSERT_EQ(::kill(zygote_, SIGCONT), 0);
   EXPECT_EQ(run(warm("quick.py", "print('in')")).out, "in\n");
   EXPECT_TRUE(soon([this] { return processes_in_the_jail() == 1; }));
   const auto output = executed.communicate("kept\n");
@@ -282,15 +289,10 @@ TEST_F(WarmAttack, AZygoteThatStandsStillHoldsUpWhatItWasToForkAlone) {
 // A start has a time of its own, which is not the program's.
 TEST_F(WarmAttack, WhoeverIsNotForkedInTimeHasFailedToStart) {
   begin();
-  ASSERT_TRUE(pool_->until([](const jail::PoolState& state) {
-    return state.refilling == 0 && state.ready >= state.target;
-  }));
-  const pid_t zygote = zygote_below(::getpid());
-  ASSERT_GT(zygote, 0);
-  ASSERT_EQ(::kill(zygote, SIGSTOP), 0);
+  ASSERT_NO_FATAL_FAILURE(stop_zygote());
   Process late = spawn(warm("late.py", "open('begun', 'w')"));
   const auto ended = late.wait(ProcessPhase::ended, scaled(seconds(20)));
-  ASSERT_EQ(::kill(zygote, SIGCONT), 0);
+  ASSERT_EQ(::kill(zygote_, SIGCONT), 0);
   ASSERT_FALSE(ended);
   EXPECT_EQ(ended.error().kind, jail::ErrorKind::exhausted);
   EXPECT_THAT(ended.error().message(), testing::HasSubstr("has not run"));

@@ -278,7 +278,7 @@ process.exit(5);
   EXPECT_LT(least, milliseconds(10));
 }
 
-// The program of this one is what another process makes of the file.
+// The interpreter of this template runs what another process makes of the program's file.
 jail::TemplateSpec template_with_pipe(const std::string& pipe) {
   jail::TemplateSpec spec;
   spec.name = "made";

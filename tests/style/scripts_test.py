@@ -11,7 +11,7 @@ SWALLOWED = re.compile(r"\|\|\s*(?:true\b|:(?=\s|$|;|\)))|\bset\s+\+e\b")
 BUILD_FILES = {".yml", ".yaml", ".cmake"}
 
 
-# Programs of guests, of which each is what it is on purpose.
+# These directories hold programs that guests run; each of them is loose or wrong on purpose.
 GUESTS = ("tests/api/same",)
 
 

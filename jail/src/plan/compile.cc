@@ -71,7 +71,7 @@ JailSpec as_seen_in_host(JailSpec spec) {
   return spec;
 }
 
-// What a plan usually takes: its files, and some for all else.
+// Returns the bytes that a plan usually takes: those of its files, and some for all else.
 std::size_t room_for(const JailSpec& spec) {
   std::size_t bytes = 32u << 10;
   for (const TextFile& file : spec.root.files) bytes += file.text.size();
