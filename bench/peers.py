@@ -79,6 +79,8 @@ def known(directory):
         Peer("isolate", ["isolate", "--box-id={w}", "--processes=64", "--run", "--", PYTHON],
              prepare=tuple(("isolate", box, "--init") for box in boxes),
              clean_up=tuple(("isolate", box, "--cleanup") for box in boxes)),
+        Peer("sandlock", ["sandlock", "run", *(word for path in ("/usr", "/lib", "/lib64", "/bin", "/etc") for word in ("-r", path)),
+                          "-w", "/tmp", "--", PYTHON]),
         Peer("docker", ["docker", "run", "--rm", "--network=none", "--pull=never", DOCKER_IMAGE, "python3"], only_bare=True),
     ]
 
