@@ -1,4 +1,5 @@
 """The measured figures, by name, and what is derived from them: tables, ratios, promises."""
+import os
 import statistics
 
 # A percentile of fewer samples would be a guess.
@@ -86,9 +87,11 @@ def table(figures, baseline):
         ratio = f"{statistics.median(times) / base:.3f}" if base else "-"
         yield f"{name:<46} {cells} {len(times):>8} {ratio:>10}"
     yield ""
-    yield f"{'requests a second':<46} {'lowest':>9} {'median':>9} {'highest':>9}"
+    processors = len(os.sched_getaffinity(0))
+    yield f"{'requests a second':<46} {'lowest':>9} {'median':>9} {'highest':>9} {'by each of ' + str(processors) + ' processors':>27}"
     for name, values in figures.rates.items():
-        yield f"{name:<46} {min(values):>9.1f} {statistics.median(values):>9.1f} {max(values):>9.1f}"
+        median = statistics.median(values)
+        yield f"{name:<46} {min(values):>9.1f} {median:>9.1f} {max(values):>9.1f} {median / processors:>27.1f}"
     if figures.numbers:
         yield ""
     for name, value in figures.numbers.items():
