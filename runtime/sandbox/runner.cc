@@ -206,6 +206,8 @@ class JailRunner final : public Runner {
         spec_of(request, prepared == nullptr ? base_ : prepared->base));
   }
 
+  asio::awaitable<void> catch_up_with_network() override { return launchers_->catch_up(); }
+
   RunnerState state() const override {
     RunnerState state;
     state.running = admission_->running();

@@ -131,6 +131,10 @@ class Runner {
   // The plan of `request` in words, one step a line (exec --explain).
   virtual jail::Result<std::string> explain(const RunRequest& request) = 0;
 
+  // Passes on to RunnerOptions::on_egress all decisions of the proxy up to now, including those
+  // behind every answer that a program has seen. Returns at once where there is no proxy.
+  virtual boost::asio::awaitable<void> catch_up_with_network() = 0;
+
   virtual RunnerState state() const = 0;
 };
 

@@ -267,6 +267,11 @@ LivingSandbox::News Sandboxes::news_of(const Found& sandbox, asio::any_io_execut
               }};
 }
 
+asio::awaitable<jail::Result<SandboxEventPage>> Sandboxes::events(SandboxEventQuery query) {
+  co_await runner_.catch_up_with_network();
+  co_return co_await history_.events(std::move(query));
+}
+
 void Sandboxes::note_end(const Sandbox& sandbox, const Outcome& outcome) {
   history_.note(sandbox.owner(), sandbox.id(), SandboxEventKind::ended, nullptr,
                 [&](json::Writer& writer) {

@@ -297,10 +297,8 @@ class Sandboxes {
   // directory_made, or file_moved to `move_to`.
   void note_file(const Caller& caller, const Sandbox& sandbox, SandboxEventKind kind,
                  std::string_view path, std::string_view move_to = {});
-  // The events of an owner's sandboxes.
-  boost::asio::awaitable<jail::Result<SandboxEventPage>> events(SandboxEventQuery query) {
-    return history_.events(std::move(query));
-  }
+  // The events of an owner's sandboxes, with all that the network has answered until now.
+  boost::asio::awaitable<jail::Result<SandboxEventPage>> events(SandboxEventQuery query);
   // News about these events, and about the server's end.
   EventNews& event_news() noexcept { return history_.news(); }
   // Returns whether the server ends and all events of that owner's sandboxes are noted.

@@ -1,12 +1,8 @@
 #include "server/cli/sandbox/refused_process.h"
 
 #include <algorithm>
-#include <chrono>
-#include <optional>
 #include <set>
 #include <span>
-#include <thread>
-#include <utility>
 
 #include "runtime/json/members.h"
 #include "runtime/json/reader.h"
@@ -19,9 +15,6 @@ namespace {
 namespace json = runtime::json;
 
 constexpr std::size_t tail_bytes = 4096;
-
-constexpr std::chrono::milliseconds patience_with_events{300};
-constexpr std::chrono::milliseconds time_between_looks{20};
 
 struct RefusedLimit {
   std::string_view words;
@@ -64,28 +57,12 @@ bool has_any(std::string_view text, std::span<const std::string_view> words) {
                              [&](std::string_view word) { return text.find(word) != text.npos; });
 }
 
-// Returns the latest refusals, the newest first. What the network decided becomes an event a moment
-// after the program has read the answer, so who sees none of this process looks again for a while.
-std::optional<json::Value> latest_refusals(ServerClient& client, const std::string& id,
-                                           std::string_view started_at) {
-  const auto deadline = std::chrono::steady_clock::now() + patience_with_events;
-  for (;;) {
-    const auto answer = client.get(sandbox_path(id) + "/events?kind=egress_refused&limit=20");
-    auto page = answer ? json::parse(*answer, "answer") : answer.error();
-    const json::Array* const events = page ? array_in(*page, "events") : nullptr;
-    if (events == nullptr) return std::nullopt;
-    const bool is_told =
-        !events->empty() && json::text_member(&events->front(), "at") >= started_at;
-    if (is_told || std::chrono::steady_clock::now() > deadline) return std::move(*page);
-    std::this_thread::sleep_for(time_between_looks);
-  }
-}
-
 // The server tells the first refusal of a destination and counts the next ones, so the latest one
 // that it told is said where none came since the process began.
 void tell_refused_connections(ServerClient& client, const std::string& id,
                               std::string_view started_at) {
-  const auto page = latest_refusals(client, id, started_at);
+  const auto answer = client.get(sandbox_path(id) + "/events?kind=egress_refused&limit=20");
+  const auto page = answer ? json::parse(*answer, "answer") : answer.error();
   const json::Array* const events = page ? array_in(*page, "events") : nullptr;
   if (events == nullptr) return;
   std::set<std::string> told;

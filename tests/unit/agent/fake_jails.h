@@ -31,6 +31,7 @@ class FakeJails final : public Runner {
     return jail::Error{jail::ErrorKind::unsupported, "launch a living jail", 0, {}};
   }
   jail::Result<std::string> explain(const RunRequest&) override { return std::string(); }
+  boost::asio::awaitable<void> catch_up_with_network() override { co_return; }
   RunnerState state() const override { return {}; }
 
   // Returns test_driver.py's last line of standard error.

@@ -57,6 +57,7 @@ class FakeRunner final : public runtime::Runner {
   jail::Result<std::string> explain(const runtime::RunRequest&) override {
     return std::string("no plan");
   }
+  boost::asio::awaitable<void> catch_up_with_network() override { co_return; }
 
   runtime::RunnerState state() const override { return state_now; }
 
