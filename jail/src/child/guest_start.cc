@@ -5,6 +5,7 @@
 
 #include <initializer_list>
 
+#include "child/arithmetic.h"
 #include "child/channel.h"
 
 namespace jail::child {
@@ -13,6 +14,18 @@ std::uint64_t* lower_limit(char* plan, std::uint64_t offset, std::uint64_t given
   auto* pair = reinterpret_cast<std::uint64_t*>(plan + offset);
   if (given < pair[1]) pair[0] = pair[1] = given;
   return pair;
+}
+
+long lower_limit_of(int pid, long resource, std::uint64_t most, SoftLimit soft) {
+  std::uint64_t pair[2];  // soft and hard
+  const long done = raw::call(SYS_prlimit64, pid, resource, 0, raw::address(pair));
+  if (done != 0) return done;
+  const std::uint64_t hard = smaller(pair[1], most);
+  const std::uint64_t wanted = soft == SoftLimit::follows ? hard : smaller(pair[0], hard);
+  if (pair[0] == wanted && pair[1] == hard) return 0;
+  pair[0] = wanted;
+  pair[1] = hard;
+  return raw::call(SYS_prlimit64, pid, resource, raw::address(pair), 0);
 }
 
 long map_command(int fd, long* slots) {

@@ -18,6 +18,15 @@ namespace jail::child {
 // Lowers a pair of soft and hard limit in the plan to the owner's value where that is less.
 std::uint64_t* lower_limit(char* plan, std::uint64_t offset, std::uint64_t given);
 
+// What becomes of a soft limit that is lower than the hard limit is to be. A process that has not
+// begun its program gets the plan's exactly, since lower is not always safer (RLIMIT_CORE); those
+// of a program are its own choice.
+enum class SoftLimit : bool { stays, follows };
+
+// Lowers the hard limit of a process to `most`; one that is lower stays. Returns 0 or a negative
+// errno.
+long lower_limit_of(int pid, long resource, std::uint64_t most, SoftLimit soft);
+
 // Makes a child that calls `become(report)`, which must not return: it ends in start_guest() or in
 // fail_start(). Returns the child's number, and init's end of `report` in `start_report`; or a
 // negative errno.

@@ -1,13 +1,11 @@
 #include "child/process_limits.h"
 
 #include <sys/resource.h>
-#include <sys/syscall.h>
 
 #include "child/arithmetic.h"
 #include "child/clocks.h"
 #include "child/guest_start.h"
 #include "child/proc_files.h"
-#include "child/raw_syscall.h"
 
 namespace jail::child {
 namespace {
@@ -112,20 +110,9 @@ void ProcessLimits::pass(const Spawned& spawned) const {
 
 // A process that is gone has none.
 void ProcessLimits::lower_those_of(int pid) const {
-  const struct {
-    int resource;
-    std::uint64_t most;
-  } limits[] = {{RLIMIT_NPROC, max_.processes_limit},
-                {RLIMIT_FSIZE, max_.file_limit},
-                {RLIMIT_DATA, max_.data_limit}};
-  for (const auto& limit : limits) {
-    std::uint64_t pair[2];  // soft and hard
-    if (raw::call(SYS_prlimit64, pid, limit.resource, 0, raw::address(pair)) != 0) continue;
-    if (pair[1] <= limit.most) continue;
-    pair[1] = limit.most;
-    if (pair[0] > pair[1]) pair[0] = pair[1];
-    raw::call(SYS_prlimit64, pid, limit.resource, raw::address(pair), 0);
-  }
+  lower_limit_of(pid, RLIMIT_NPROC, max_.processes_limit, SoftLimit::stays);
+  lower_limit_of(pid, RLIMIT_FSIZE, max_.file_limit, SoftLimit::stays);
+  lower_limit_of(pid, RLIMIT_DATA, max_.data_limit, SoftLimit::stays);
 }
 
 }  // namespace jail::child

@@ -100,10 +100,10 @@ void SpawnedProcess::take_over(const Given& given, const wire::Order& order, std
   wall_ns_ = order.wall_ns;
   cpu_ns_ = order.cpu_ns;
   next_cpu_look_ns_ = now;
-  data_limit_ = order.data_limit;
-  cpu_limit_s_ = order.cpu_limit_s;
-  processes_limit_ = order.processes_limit;
-  file_limit_ = order.file_limit;
+  limits_[0] = {RLIMIT_DATA, order.data_limit};
+  limits_[1] = {RLIMIT_CPU, order.cpu_limit_s};
+  limits_[2] = {RLIMIT_NPROC, order.processes_limit};
+  limits_[3] = {RLIMIT_FSIZE, order.file_limit};
   exec_ns_ = 0;
   has_held_order_ = false;
 }
@@ -235,34 +235,26 @@ bool SpawnedProcess::read_guest_report() {
   return false;
 }
 
-// Sets both limits, as those do who set them for themselves. A hard limit that is lower stays.
-long SpawnedProcess::limit(long resource, std::uint64_t most) const {
-  std::uint64_t pair[2];  // soft and hard
-  const long done = raw::call(SYS_prlimit64, pid_, resource, 0, raw::address(pair));
-  if (done != 0) return done;
-  const std::uint64_t wanted = smaller(pair[1], most);
-  if (pair[0] == wanted && pair[1] == wanted) return 0;
-  pair[0] = pair[1] = wanted;
-  return raw::call(SYS_prlimit64, pid_, resource, raw::address(pair), 0);
-}
-
-long SpawnedProcess::limit_as_planned(const wire::PlanHeader& plan, const char* base) const {
+// Sets the limits of the plan, of which the order may lower some.
+long SpawnedProcess::set_limits(const wire::PlanHeader& plan, const char* base) const {
   const auto* call =
       reinterpret_cast<const wire::Call*>(base + plan.calls_offset) + plan.init_calls;
   for (std::uint32_t left = plan.guest_calls; left > 0; --left, ++call) {
     if (call->number != SYS_prlimit64) continue;
+    const long resource = call->argument[1];
     const auto* pair = reinterpret_cast<const std::uint64_t*>(base + call->argument[2]);
-    if (const long done = limit(call->argument[1], pair[1]); done != 0) return done;
+    std::uint64_t most = pair[1];
+    for (const Limit& ordered : limits_) {
+      if (ordered.resource == resource) most = smaller(most, ordered.most);
+    }
+    const long done = lower_limit_of(pid_, resource, most, SoftLimit::follows);
+    if (done != 0) return done;
   }
   return 0;
 }
 
 bool SpawnedProcess::release(std::uint64_t now, const wire::PlanHeader& plan, const char* base) {
-  long done = limit_as_planned(plan, base);
-  if (done == 0) done = limit(RLIMIT_DATA, data_limit_);
-  if (done == 0) done = limit(RLIMIT_CPU, cpu_limit_s_);
-  if (done == 0) done = limit(RLIMIT_NPROC, processes_limit_);
-  if (done == 0) done = limit(RLIMIT_FSIZE, file_limit_);
+  long done = set_limits(plan, base);
   const char go = 1;
   if (done == 0 && control_ >= 0) done = send_bytes(start_report_, &go, sizeof go, nullptr, 0);
   end_start();

@@ -28,8 +28,8 @@ class SpawnedProcess {
   bool is_free() const;
 
   // Takes over what is `given`; it holds the listener until the process has come to its program or
-  // has ended. The clock of its deadline starts at `now`. Only the two limits of the order are
-  // read; without one on processor time the process has none of its own.
+  // has ended. The clock of its deadline starts at `now`. Only the limits of the order are read;
+  // without one on processor time the process has none of its own.
   void begin(int pid, const Given& given, const wire::Order& order, std::uint64_t now);
 
   // What a zygote needs to fork a process: its Invocation and its streams.
@@ -94,9 +94,14 @@ class SpawnedProcess {
   void note_end(const siginfo_t& ended, const rusage& usage, std::uint64_t now);
 
  private:
+  // A limit of the order.
+  struct Limit {
+    long resource;
+    std::uint64_t most;
+  };
+
   void kill() const;
-  long limit_as_planned(const wire::PlanHeader& plan, const char* base) const;
-  long limit(long resource, std::uint64_t most) const;
+  long set_limits(const wire::PlanHeader& plan, const char* base) const;
   void pass_on(const wire::ProcessOrder& order) const;
   void send(const wire::Message& message) const;
   void tell_spawned(std::uint64_t now);
@@ -121,10 +126,7 @@ class SpawnedProcess {
   std::uint64_t begin_ns_ = 0;
   std::uint64_t wall_ns_ = 0;
   std::uint64_t cpu_ns_ = 0;  // 0: no limit of its own
-  std::uint64_t data_limit_ = 0;
-  std::uint64_t cpu_limit_s_ = 0;
-  std::uint64_t processes_limit_ = 0;
-  std::uint64_t file_limit_ = 0;
+  Limit limits_[4] = {};
   std::uint64_t next_cpu_look_ns_ = 0;
   std::uint64_t exec_ns_ = 0;
 };
