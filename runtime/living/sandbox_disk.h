@@ -45,30 +45,25 @@ class SandboxDisk {
     const std::lock_guard lock(mutex_);
     return limits_;
   }
-  // A lower limit waits for a count, and nothing is changed where more is in it, or where what is
-  // in it could not be counted in time.
+  // Whether a lower limit is refused where more is in it, or what is in it may stay, and no byte
+  // may be added. The first takes a count, and nothing is changed where it does not come in time.
+  enum class Excess : std::uint8_t { is_refused, may_stay };
   enum class Change : std::uint8_t { made, more_is_in_it, not_counted };
-  Change set_limits(const Limits& limits) {
+  // From now on it may take so many bytes.
+  Change limit(std::uint64_t bytes, Excess excess) {
     std::unique_lock lock(mutex_);
-    if (limits.bytes < limits_.bytes) {
+    if (excess == Excess::is_refused && bytes < limits_.bytes) {
       const bool is_counted = wait_for_count(lock, patience_for_limits);
-      if (use_.bytes + written() > limits.bytes) return Change::more_is_in_it;
+      if (use_.bytes + written() > bytes) return Change::more_is_in_it;
       if (!is_counted || use_.seen != DiskUse::Seen::all) return Change::not_counted;
     }
-    const auto moved = [](std::uint64_t allowed, std::uint64_t from, std::uint64_t to) {
-      return allowed == from ? to : std::max(allowed, to);
-    };
-    allowed_ = {.bytes = moved(allowed_.bytes, limits_.bytes, limits.bytes),
-                .files = moved(allowed_.files, limits_.files, limits.files)};
-    limits_ = limits;
-    return Change::made;
-  }
-  // From now on it may take so many bytes. What is in it already may stay, though it is more.
-  void limit(std::uint64_t bytes) {
-    const std::lock_guard lock(mutex_);
     limits_.bytes = bytes;
-    const std::uint64_t used = use_.bytes + written() + slack.bytes;
-    allowed_.bytes = std::max(bytes, std::min(allowed_.bytes, used));
+    const std::uint64_t used = use_.bytes + written();
+    // Before the first count all that is there may stay.
+    std::uint64_t stays = allowed_.bytes;
+    if (content_ == Content::none || at_first_) stays = used > bytes ? used + slack.bytes : 0;
+    allowed_.bytes = std::max(bytes, std::min(allowed_.bytes, stays));
+    return Change::made;
   }
   // Beyond this it ends: the limits, or what was there already.
   Limits allowed() const {

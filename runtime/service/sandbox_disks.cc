@@ -110,15 +110,14 @@ Result<std::shared_ptr<SandboxDisk>> SandboxDisks::make(std::uint64_t bytes) {
 }
 
 Result<void> SandboxDisks::resize(SandboxDisk& disk, std::uint64_t bytes) {
-  SandboxDisk::Limits limits = disk.limits();
+  const std::uint64_t before = disk.limits().bytes;
   std::unique_lock<std::mutex> lock;
-  if (bytes > limits.bytes) {
+  if (bytes > before) {
     // The bytes that it may take already are promised.
     lock = std::unique_lock(mutex_);
-    if (auto promised = promise_locked(bytes - limits.bytes); !promised) return promised;
+    if (auto promised = promise_locked(bytes - before); !promised) return promised;
   }
-  limits.bytes = bytes;
-  const SandboxDisk::Change change = disk.set_limits(limits);
+  const SandboxDisk::Change change = disk.limit(bytes, SandboxDisk::Excess::is_refused);
   if (change == SandboxDisk::Change::made) return {};
   if (change == SandboxDisk::Change::not_counted) {
     return Error{ErrorKind::timed_out, "the directory of the sandbox was not counted", 0, {}};

@@ -151,7 +151,9 @@ asio::awaitable<Sandboxes::ChangeOutcome> Sandboxes::set_limits(Found sandbox, S
             "that run have them; try again"};
     co_return outcome;
   }
-  if (resizes) sandbox->disk_->limit(std::uint64_t{before.disk_mb} << 20);
+  if (resizes) {
+    sandbox->disk_->limit(std::uint64_t{before.disk_mb} << 20, SandboxDisk::Excess::may_stay);
+  }
   if (error.kind == jail::ErrorKind::closed) {
     outcome.complaint = co_await ending_refusal(sandbox);
   } else {

@@ -80,7 +80,7 @@ void Volumes::end_change_locked(Volume& volume, bool is_done) {
     volume.row.name = volume.next->name;
     volume.row.size_mb = volume.next->size_mb;
   } else if (volume.written != nullptr) {
-    volume.written->limit(bytes_in(volume.row.size_mb));
+    volume.written->limit(bytes_in(volume.row.size_mb), SandboxDisk::Excess::may_stay);
   }
   volume.next.reset();
 }

@@ -113,7 +113,7 @@ TEST_F(SandboxDisksTest, ALowerLimitEndsNoneForWhatIsThere) {
   DiskUse use;
   use.bytes = 20 * mb;
   disk->note(use);
-  disk->limit(10 * mb);
+  disk->limit(10 * mb, SandboxDisk::Excess::may_stay);
   EXPECT_EQ(disk->limits().bytes, 10 * mb);
   EXPECT_FALSE(disk->is_beyond());
   use.bytes = 25 * mb;
@@ -166,8 +166,10 @@ TEST_F(SandboxDisksTest, WhatWasThereBeforeARestartMayStay) {
                 .in_flight = 0,
                 .seen = DiskUse::Seen::all});
   };
+  ASSERT_TRUE((*disks)->resize(*disk, 20 * mb));
+  disk->limit(10 * mb, SandboxDisk::Excess::may_stay);
   count(30 * mb);
-  EXPECT_FALSE(disk->is_beyond());
+  EXPECT_FALSE(disk->is_beyond()) << "changes before the first count end none";
   EXPECT_EQ(disk->limits().bytes, 10 * mb);
   EXPECT_FALSE(SandboxDisk::reserve(disk)->take(1)) << "it is full";
   count(32 * mb);
