@@ -282,17 +282,23 @@ awaitable<Response> PortProxy::serve(RequestHead head, PortCall call, RequestBod
   co_return co_await exchange.run();
 }
 
-awaitable<void> PortProxy::upgrade(Socket client, RequestHead head, PortCall call,
-                                   Cancel gone) const {
-  auto connected = co_await services_.sandboxes->connect(call.sandbox, call.port,
-                                                         LivingSandbox::Attendance::none, gone);
+awaitable<std::optional<runtime::PortConnection>> PortProxy::connect_or_answer(
+    Socket& client, const RequestHead& head, const PortCall& call, Cancel gone) const {
+  auto connected = co_await services_.sandboxes->connect(
+      call.sandbox, call.port, LivingSandbox::Attendance::none, std::move(gone));
   if (const auto* refusal = std::get_if<runtime::Refusal>(&connected)) {
     co_await answer_and_end(client, problem(*refusal), head.request_id);
-    co_return;
+    co_return std::nullopt;
   }
-  auto& connection = std::get<runtime::PortConnection>(connected);
+  co_return std::get<runtime::PortConnection>(std::move(connected));
+}
+
+awaitable<void> PortProxy::upgrade(Socket client, RequestHead head, PortCall call,
+                                   Cancel gone) const {
+  auto connection = co_await connect_or_answer(client, head, call, gone);
+  if (!connection) co_return;
   const auto executor = co_await asio::this_coro::executor;
-  const auto guest = GuestStream::create(executor, std::move(connection.socket));
+  const auto guest = GuestStream::create(executor, std::move(connection->socket));
   const auto tunnel = std::make_shared<Tunnel>(client, guest, options_.idle_timeout());
   std::function<void()> close = [weak = std::weak_ptr(tunnel)] {
     if (const auto self = weak.lock()) self->close();

@@ -3,7 +3,9 @@
 
 #include <boost/asio/awaitable.hpp>
 #include <chrono>
+#include <optional>
 
+#include "runtime/living/port_connection.h"
 #include "runtime/sandbox/cancel.h"
 #include "runtime/service/services.h"
 #include "server/http/message.h"
@@ -53,6 +55,11 @@ class PortProxy {
                                       runtime::Cancel gone) const;
 
  private:
+  // Connects for a client that asked for a WebSocket. Returns nothing where it could not, and the
+  // client has been told why.
+  boost::asio::awaitable<std::optional<runtime::PortConnection>> connect_or_answer(
+      Socket& client, const RequestHead& head, const PortCall& call, runtime::Cancel gone) const;
+
   const runtime::Services services_;
   const PortOptions options_;
 };

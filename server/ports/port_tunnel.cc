@@ -11,7 +11,6 @@
 #include <string>
 #include <string_view>
 #include <utility>
-#include <variant>
 
 #include "runtime/json/members.h"
 #include "runtime/json/reader.h"
@@ -262,18 +261,13 @@ class TunnelSession : public std::enable_shared_from_this<TunnelSession> {
 
 awaitable<void> PortProxy::tunnel(Socket client, RequestHead head, PortCall call,
                                   Cancel gone) const {
-  auto connected = co_await services_.sandboxes->connect(call.sandbox, call.port,
-                                                         LivingSandbox::Attendance::none, gone);
-  if (const auto* refusal = std::get_if<runtime::Refusal>(&connected)) {
-    co_await answer_and_end(client, problem(*refusal), head.request_id);
-    co_return;
-  }
-  auto& connection = std::get<runtime::PortConnection>(connected);
+  auto connection = co_await connect_or_answer(client, head, call, gone);
+  if (!connection) co_return;
   const auto executor = co_await asio::this_coro::executor;
   // What is small and interactive must not wait for more to come.
   const int yes = 1;
-  ::setsockopt(connection.socket.get(), IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
-  const auto guest = GuestStream::create(executor, std::move(connection.socket));
+  ::setsockopt(connection->socket.get(), IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
+  const auto guest = GuestStream::create(executor, std::move(connection->socket));
   const ChannelOptions options = {.max_message_bytes = 0,
                                   .handshake_timeout = ChannelOptions().handshake_timeout,
                                   .write_timeout = options_.idle_timeout(),
