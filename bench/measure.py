@@ -26,7 +26,8 @@ DATA_IMPORTS = ",".join(SHIPPED["imports"])
 DATA = ("--template", "data", "--imports", DATA_IMPORTS, "--warm-up", SHIPPED["warm_up"], "--after-fork", SHIPPED["after_fork"],
         "--rehearsal", SHIPPED["rehearsal"])
 LANGUAGES = {"javascript": "console.log(6*7)", "typescript": "const n: number = 6 * 7; console.log(n)", "bash": "echo $((6*7))"}
-PARTS = ("counts", "launchers", "floor", "in_process", "ends", "http", "languages", "sandboxes", "memory")
+OPENED = ("launchers", "floor", "in_process", "ends", "http", "languages", "sandboxes")  # before the rounds
+PARTS = ("counts", *OPENED, "memory")
 HELD_MB = (0, 20, 200)  # memory of a program at its end
 CLIENTS = 8
 PAUSE_MS = 3  # the pause before a request, once everything that it needs is there
@@ -453,7 +454,7 @@ class Run:
             if self.has("counts"):
                 say("counting")
                 self.count()
-            for part in ("launchers", "floor", "in_process", "ends", "http", "languages", "sandboxes"):
+            for part in OPENED:
                 if self.has(part):
                     say(f"opening {part}")
                     self.attempt(part, getattr(self, f"add_{part}"))
