@@ -250,6 +250,19 @@ std::optional<Finished> check_server(const CLI::App& command, const std::string&
   return std::nullopt;
 }
 
+void add_json(CLI::App& command, bool& json) {
+  command.add_flag("--json", json, "Print what the server answers");
+}
+
+bool are_ids(const std::vector<std::string>& ids) {
+  return !ids.empty() && std::ranges::find(ids, "") == ids.end();
+}
+
+const char* const help_about_servers =
+    "AGENT_SANDBOX_URL says where the server is [http://127.0.0.1:8000], AGENT_SANDBOX_KEY is\n"
+    "the key to show. The exit status is 1 where the server says no, 125: our own failure,\n"
+    "2: usage.";
+
 void add_root_and_user(CLI::App& command, HostArguments& raw) {
   command
       .add_option("--rootfs", raw.rootfs,

@@ -78,6 +78,13 @@ std::optional<Finished> check_count(const std::string& option, std::string_view 
 // Says which of them is no rule for egress, or nothing.
 std::optional<Finished> check_allow(const std::vector<std::string>& rules);
 
+// For a command that prints what a server answers, as text or as it is.
+void add_json(CLI::App& command, bool& json);
+// Whether there are ids, and each of them is one.
+bool are_ids(const std::vector<std::string>& ids);
+// The end of the help of a command that asks a server.
+extern const char* const help_about_servers;
+
 void add_server(CLI::App& command, std::string& url);
 // Says what of a command line that names a server, if it does, is no business of one, or nothing.
 std::optional<Finished> check_server(const CLI::App& command, const std::string& url);

@@ -1,7 +1,6 @@
 #include "server/cli/jobs/jobs_arguments.h"
 
 #include <CLI/CLI.hpp>
-#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -36,13 +35,8 @@ void add_list_options(CLI::App& command, RawJobsArguments& raw) {
   command.add_option("--limit", raw.limit, "At most so many, the newest [50]")
       ->type_name("N")
       ->transform(number_of(listed));
-  command.add_flag("--json", raw.json, "Print what the server answers");
+  add_json(command, raw.json);
 }
-
-const char* const server_footer =
-    "AGENT_SANDBOX_URL says where the server is [http://127.0.0.1:8000], AGENT_SANDBOX_KEY is\n"
-    "the key to show. The exit status is 1 where the server says no, 125: our own failure,\n"
-    "2: usage.";
 
 }  // namespace
 
@@ -70,7 +64,7 @@ Command JobsCommands::State::of_jobs() const {
     return JobsOptions(ShowJobOptions{.id = raw.id, .format = format()});
   }
   if (cancel->parsed()) {
-    if (raw.ids.empty() || std::ranges::find(raw.ids, "") != raw.ids.end()) {
+    if (!are_ids(raw.ids)) {
       return usage("jobs cancel: expected the ID of a job, or of several");
     }
     return JobsOptions(CancelJobsOptions{.ids = raw.ids});
@@ -101,11 +95,11 @@ void JobsCommands::define(CLI::App& app) {
   state.show = state.jobs->add_subcommand("show", "Show one, and how it ended");
   state.show->add_option("id", raw.id, "The job's id, as list shows it, or its first 6 characters")
       ->type_name("ID");
-  state.show->add_flag("--json", raw.json, "Print what the server answers");
+  add_json(*state.show, raw.json);
   state.cancel = state.jobs->add_subcommand("cancel", "End some that run");
   state.cancel->add_option("ids", raw.ids, "Ids of jobs, or their first 6 characters")
       ->type_name("ID");
-  state.jobs->footer(server_footer);
+  state.jobs->footer(help_about_servers);
   state.logs = app.add_subcommand("logs", "Print what a job or a sandbox wrote");
   state.logs
       ->add_option("id", raw.id,
@@ -119,7 +113,7 @@ void JobsCommands::define(CLI::App& app) {
   state.logs->footer(
       std::string("The output of a job is kept when the job has ended. While it runs, -f prints\n"
                   "what it writes from now on.\n") +
-      server_footer);
+      help_about_servers);
 }
 
 std::optional<Command> JobsCommands::parsed() const {

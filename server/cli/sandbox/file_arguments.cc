@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "runtime/service/file_url.h"
+#include "server/cli/common_arguments.h"
 
 namespace server::client {
 namespace {
@@ -67,7 +68,7 @@ Parsed parsed_cp(const CLI::App& command, const RawSandboxArguments& raw) {
 void define_ls(CLI::App& command, RawSandboxArguments& raw) {
   add_id(command, raw);
   command.add_option("path", raw.path, "Of a directory [where processes start]")->type_name("PATH");
-  add_json(command, raw);
+  add_json(command, raw.json);
 }
 
 Parsed parsed_ls(const CLI::App& command, const RawSandboxArguments& raw) {
@@ -95,7 +96,7 @@ void define_url(CLI::App& command, RawSandboxArguments& raw) {
   add_number(command, "--expires", raw.seconds, "SECONDS",
              *runtime::find_field(runtime::file_url_fields(), "expires_in_seconds"),
              "Seconds until it opens nothing any more [3600]");
-  add_json(command, raw);
+  add_json(command, raw.json);
   command.footer(
       std::string(
           "Whoever has the URL can use it, for this file alone, until it expires or the sandbox\n"
@@ -117,7 +118,7 @@ void define_watch(CLI::App& command, RawSandboxArguments& raw) {
   add_id(command, raw);
   command.add_option("path", raw.path, "Of a directory [where processes start]")->type_name("PATH");
   command.add_flag("-r,--recursive", raw.recursive, "With all directories that are in it");
-  add_json(command, raw);
+  add_json(command, raw.json);
 }
 
 Parsed parsed_watch(const CLI::App& command, const RawSandboxArguments& raw) {

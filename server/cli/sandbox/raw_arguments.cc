@@ -17,10 +17,6 @@ const runtime::RequestRules& rules_of_any_server() {
   return rules;
 }
 
-void add_json(CLI::App& command, RawSandboxArguments& raw) {
-  command.add_flag("--json", raw.json, "Print what the server answers");
-}
-
 void add_id(CLI::App& command, RawSandboxArguments& raw) {
   command.add_option("id", raw.id, "The sandbox's id or name")->type_name("ID");
 }

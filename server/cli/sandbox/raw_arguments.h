@@ -67,7 +67,6 @@ const runtime::RequestRules& rules_of_any_server();
 using Parsed = std::variant<Options, Finished>;
 
 // The options and arguments that several of them have.
-void add_json(CLI::App& command, RawSandboxArguments& raw);
 void add_id(CLI::App& command, RawSandboxArguments& raw);
 void add_pid(CLI::App& command, RawSandboxArguments& raw);
 void add_many(CLI::App& command, const char* name, std::vector<std::string>& values,

@@ -69,7 +69,7 @@ void define_create(CLI::App& command, RawSandboxArguments& raw) {
       ->type_name("PORT")
       ->transform(number_of(ports))
       ->allow_extra_args(false);
-  add_json(command, raw);
+  add_json(command, raw.json);
 }
 
 Parsed parsed_create(const CLI::App& command, const RawSandboxArguments& raw) {
@@ -104,7 +104,7 @@ void define_list(CLI::App& command, RawSandboxArguments& raw) {
       ->check(one_of(*runtime::find_field(runtime::sandbox_query_fields(), "state")));
   command.add_option("--metadata", raw.one_metadata, "Only those that have this note")
       ->type_name("NAME=VALUE");
-  add_json(command, raw);
+  add_json(command, raw.json);
 }
 
 Parsed parsed_list(const CLI::App& command, const RawSandboxArguments& raw) {
@@ -120,7 +120,7 @@ Parsed parsed_list(const CLI::App& command, const RawSandboxArguments& raw) {
 
 void define_get(CLI::App& command, RawSandboxArguments& raw) {
   add_id(command, raw);
-  add_json(command, raw);
+  add_json(command, raw.json);
 }
 
 Parsed parsed_get(const CLI::App& /*command*/, const RawSandboxArguments& raw) {
@@ -190,7 +190,7 @@ Parsed parsed_token(const CLI::App& /*command*/, const RawSandboxArguments& raw)
 void define_events(CLI::App& command, RawSandboxArguments& raw) {
   add_id(command, raw);
   command.add_flag("-f,--follow", raw.follow, "Go on until the sandbox ends");
-  add_json(command, raw);
+  add_json(command, raw.json);
 }
 
 Parsed parsed_events(const CLI::App& /*command*/, const RawSandboxArguments& raw) {
@@ -299,13 +299,13 @@ void define_change(CLI::App& command, RawSandboxArguments& raw) {
   add_number(command, "--idle", raw.idle, "SECONDS", member_of("idle_seconds"),
              "End it after so many seconds without a process or a request");
   add_limits(command, raw);
-  add_json(command, raw);
+  add_json(command, raw.json);
 }
 
 void define_resize(CLI::App& command, RawSandboxArguments& raw) {
   add_id(command, raw);
   add_limits(command, raw);
-  add_json(command, raw);
+  add_json(command, raw.json);
 }
 
 Parsed parsed_resize(const CLI::App& command, const RawSandboxArguments& raw) {
@@ -347,7 +347,7 @@ void define_ids(CLI::App& command, RawSandboxArguments& raw) {
 
 template <class OptionsOfIds>
 Parsed parsed_ids(const CLI::App& command, const RawSandboxArguments& raw) {
-  if (raw.ids.empty() || std::find(raw.ids.begin(), raw.ids.end(), "") != raw.ids.end()) {
+  if (!are_ids(raw.ids)) {
     return mistake(command, "expected the ID of a sandbox, or of several");
   }
   return OptionsOfIds{.ids = raw.ids};
@@ -398,10 +398,7 @@ void SandboxCommands::define(CLI::App& app) {
     row.define(*command, state_->raw);
     state_->commands.emplace_back(&row, command);
   }
-  state_->whole->footer(
-      "AGENT_SANDBOX_URL says where the server is [http://127.0.0.1:8000], AGENT_SANDBOX_KEY is\n"
-      "the key to show. The exit status is 1 where the server says no, 125: our own failure,\n"
-      "2: usage.");
+  state_->whole->footer(help_about_servers);
 }
 
 std::optional<Command> SandboxCommands::parsed(std::vector<std::string> command) const {

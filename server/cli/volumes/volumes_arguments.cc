@@ -1,7 +1,6 @@
 #include "server/cli/volumes/volumes_arguments.h"
 
 #include <CLI/CLI.hpp>
-#include <algorithm>
 #include <string>
 #include <utility>
 #include <vector>
@@ -26,10 +25,6 @@ struct RawVolumeArguments {
 void add_size(CLI::App& command, std::uint32_t& size, const char* description) {
   const runtime::Field& bounds = *runtime::find_field(runtime::volume_fields(), "size_mb");
   add_number(command, "--size", size, "MB", bounds, description);
-}
-
-void add_format(CLI::App& command, bool& json) {
-  command.add_flag("--json", json, "Print what the server answers");
 }
 
 }  // namespace
@@ -88,7 +83,7 @@ Command VolumeCommands::State::of_some() const {
     if (raw.name.empty()) return usage("volume get: expected the ID or the name of a volume");
     return VolumesOptions(GetVolumeOptions{.id = raw.name, .format = format()});
   }
-  if (raw.ids.empty() || std::ranges::find(raw.ids, "") != raw.ids.end()) {
+  if (!are_ids(raw.ids)) {
     return usage("volume delete: expected the ID or the name of a volume, or of several");
   }
   return VolumesOptions(DeleteVolumesOptions{.ids = raw.ids});
@@ -105,29 +100,26 @@ void VolumeCommands::define(CLI::App& app) {
   state.create = state.volume->add_subcommand("create", "Make an empty one, print its id");
   state.create->add_option("name", raw.name, "A name for it")->type_name("NAME");
   add_size(*state.create, raw.size, "The most that its files may take [1024]");
-  add_format(*state.create, raw.json);
+  add_json(*state.create, raw.json);
   state.list = state.volume->add_subcommand("list", "Show them, newest first");
-  add_format(*state.list, raw.json);
+  add_json(*state.list, raw.json);
   state.get = state.volume->add_subcommand("get", "Show one, and which sandboxes have it");
   state.get->add_option("id", raw.name, "Its id or its name")->type_name("ID");
-  add_format(*state.get, raw.json);
+  add_json(*state.get, raw.json);
   state.copy = state.volume->add_subcommand("copy", "Make one with the files of another one");
   state.copy->add_option("id", raw.original, "The id or the name of the original")->type_name("ID");
   state.copy->add_option("name", raw.name, "A name for the copy")->type_name("NAME");
   add_size(*state.copy, raw.size, "The most that its files may take [that of the original]");
-  add_format(*state.copy, raw.json);
+  add_json(*state.copy, raw.json);
   state.change = state.volume->add_subcommand("change", "Give one another name or another size");
   state.change->add_option("id", raw.name, "Its id or its name")->type_name("ID");
   state.change->add_option("--name", raw.new_name, "Its new name")->type_name("NAME");
   add_size(*state.change, raw.size, "The most that its files may take from now on");
-  add_format(*state.change, raw.json);
+  add_json(*state.change, raw.json);
   state.remove = state.volume->add_subcommand("delete", "Remove some, with all in them");
   state.remove->add_option("ids", raw.ids, "Ids or names")->type_name("ID");
-  state.volume->footer(
-      "sandbox create --volume NAME:PATH gives one to a sandbox.\n"
-      "AGENT_SANDBOX_URL says where the server is [http://127.0.0.1:8000], AGENT_SANDBOX_KEY is\n"
-      "the key to show. The exit status is 1 where the server says no, 125: our own failure,\n"
-      "2: usage.");
+  state.volume->footer(std::string("sandbox create --volume NAME:PATH gives one to a sandbox.\n") +
+                       help_about_servers);
 }
 
 std::optional<Command> VolumeCommands::parsed() const {

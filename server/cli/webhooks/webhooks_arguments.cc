@@ -38,10 +38,6 @@ void add_webhook_id(CLI::App& command, RawWebhookArguments& raw) {
   command.add_option("id", raw.id, "The id of a webhook")->type_name("ID");
 }
 
-void add_webhook_format(CLI::App& command, RawWebhookArguments& raw) {
-  command.add_flag("--json", raw.json, "Print what the server answers");
-}
-
 }  // namespace
 
 struct WebhookCommands::State {
@@ -68,7 +64,7 @@ void WebhookCommands::State::define_create() {
   create->add_option("url", raw.url, "Where events are sent")->type_name("URL");
   add_webhook_events(*create, raw, webhook_events_text);
   create->add_option("--name", raw.name, "Your word for it")->type_name("NAME");
-  add_webhook_format(*create, raw);
+  add_json(*create, raw.json);
   create->footer(
       "Kinds are those that sandbox events shows, such as created, paused, process_ended\n"
       "and ended. The secret is shown this once; webhook secret makes another one.");
@@ -82,7 +78,7 @@ void WebhookCommands::State::define_change() {
   change->add_option("--name", raw.name, "Your word for it")->type_name("NAME");
   change->add_flag("--enable", raw.enable, "Let it go on where it was stopped");
   change->add_flag("--disable", raw.disable, "Stop it; it keeps its place");
-  add_webhook_format(*change, raw);
+  add_json(*change, raw.json);
 }
 
 Command WebhookCommands::State::of_new() const {
@@ -133,14 +129,14 @@ void WebhookCommands::define(CLI::App& app) {
   state.webhook->require_subcommand(1);
   state.define_create();
   state.list = state.webhook->add_subcommand("list", "Show them, and how their deliveries go");
-  add_webhook_format(*state.list, raw);
+  add_json(*state.list, raw.json);
   state.get = state.webhook->add_subcommand("get", "Show one");
   add_webhook_id(*state.get, raw);
-  add_webhook_format(*state.get, raw);
+  add_json(*state.get, raw.json);
   state.define_change();
   state.test = state.webhook->add_subcommand("test", "Send a message of type test, say what came");
   add_webhook_id(*state.test, raw);
-  add_webhook_format(*state.test, raw);
+  add_json(*state.test, raw.json);
   state.secret = state.webhook->add_subcommand("secret", "Give one another secret, print it");
   add_webhook_id(*state.secret, raw);
   const runtime::Field& bounds =
@@ -150,7 +146,7 @@ void WebhookCommands::define(CLI::App& app) {
                    "How long the old one signs too [1d]; 0 where it leaked")
       ->type_name("TIME")
       ->transform(number_of(bounds, {}, Unit::time));
-  add_webhook_format(*state.secret, raw);
+  add_json(*state.secret, raw.json);
   state.remove = state.webhook->add_subcommand("delete", "Remove some");
   state.remove->add_option("ids", raw.ids, "Ids of webhooks")->type_name("ID");
   state.webhook->footer(
@@ -171,7 +167,7 @@ std::optional<Command> WebhookCommands::parsed() const {
   if (state.create->parsed()) return state.of_new();
   if (state.list->parsed()) return WebhooksOptions(ListWebhooksOptions{.format = state.format()});
   if (!state.remove->parsed()) return state.of_one();
-  if (state.raw.ids.empty() || std::ranges::find(state.raw.ids, "") != state.raw.ids.end()) {
+  if (!are_ids(state.raw.ids)) {
     return usage("webhook delete: expected the ID of a webhook, or of several");
   }
   return WebhooksOptions(DeleteWebhooksOptions{.ids = state.raw.ids});
