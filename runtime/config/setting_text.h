@@ -23,6 +23,7 @@ bool is_visible_ascii(std::string_view text);
 bool is_tenant_name(std::string_view text);
 // Accepts a URL to which paths can be appended: it has no ? and no #.
 bool is_base_url(std::string_view text);
+inline constexpr const char* base_url_allowed = "a http:// or https:// URL without ? and #";
 // Accepts an absolute path, or SQLite's name for a database in memory.
 bool is_database_path(std::string_view text);
 
