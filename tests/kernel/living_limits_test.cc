@@ -85,6 +85,20 @@ class ChangingLimits : public LivingJail {
     EXPECT_EQ(process.report().exit_code, 0);
   }
 
+  // Begins a jail that may use much memory, and fills some of it.
+  jail::Process fill_a_large_jail(const std::string& before, const std::string& after) {
+    auto spec = changeable_spec();
+    spec.limits.memory_bytes = 400 * mebibyte;
+    begin(spec);
+    return attacker(python_process(filling(before, after)));
+  }
+
+  void expect_out_of_memory() {
+    const auto ended = jail_->wait(jail::Phase::ended, scaled(std::chrono::seconds(10)));
+    ASSERT_TRUE(ended) << ended.error().message();
+    EXPECT_EQ(jail_->report().ended, Ended::out_of_memory);
+  }
+
   // Has a process that waits for a line go on.
   static void go_on(jail::Process& process) {
     const jail::Fd input = process.take_stdin();
@@ -102,27 +116,17 @@ TEST_F(ChangingLimits, MoreMemoryIsThereForAProgramThatRuns) {
 }
 
 TEST_F(ChangingLimits, ALowerMemoryLimitHoldsForAProgramThatRuns) {
-  auto spec = changeable_spec();
-  spec.limits.memory_bytes = 400 * mebibyte;
-  begin(spec);
-  jail::Process process = attacker(python_process(filling("40", "150")));
+  jail::Process process = fill_a_large_jail("40", "150");
   change({.memory_bytes = 100 * mebibyte});
   go_on(process);
-  const auto ended = jail_->wait(jail::Phase::ended, scaled(std::chrono::seconds(10)));
-  ASSERT_TRUE(ended) << ended.error().message();
-  EXPECT_EQ(jail_->report().ended, Ended::out_of_memory);
+  expect_out_of_memory();
 }
 
 TEST_F(ChangingLimits, AJailThatUsesMoreThanALowerLimitEndsAtOnce) {
-  auto spec = changeable_spec();
-  spec.limits.memory_bytes = 400 * mebibyte;
-  begin(spec);
-  jail::Process process = attacker(python_process(filling("200", "1")));
+  const jail::Process process = fill_a_large_jail("200", "1");
   const auto changed = jail_->change_limits({.memory_bytes = 64 * mebibyte});
   ASSERT_TRUE(changed) << changed.error().message();
-  const auto ended = jail_->wait(jail::Phase::ended, scaled(std::chrono::seconds(10)));
-  ASSERT_TRUE(ended) << ended.error().message();
-  EXPECT_EQ(jail_->report().ended, Ended::out_of_memory);
+  expect_out_of_memory();
 }
 
 TEST_F(ChangingLimits, MoreProcessesAreThereForTheNextProgram) {
@@ -147,6 +151,19 @@ TEST_F(ChangingLimits, FewerProcessesHoldForAProgramThatRuns) {
     said.append(text, static_cast<std::size_t>(got));
   }
   EXPECT_THAT(said, HasSubstr("7\n"));
+}
+
+TEST_F(ChangingLimits, ALowerSoftLimitOfAProgramsOwnStays) {
+  begin();
+  jail::Process process = attacker(
+      python_process("import resource\n"
+                     "resource.setrlimit(resource.RLIMIT_NPROC, (5, 17))\n"
+                     "print('ready', flush=True)\n"
+                     "input()\n"
+                     "raise SystemExit(resource.getrlimit(resource.RLIMIT_NPROC) != (5, 9))\n"));
+  change({.processes = 8});
+  go_on(process);
+  expect_success(process);
 }
 
 // A program that raises a limit of its own, or that forks without end to stay ahead of init.

@@ -18,6 +18,7 @@ struct Process {
   std::uint64_t own_ticks;
   std::uint64_t children_ticks = 0;
   std::uint64_t clock_ns = 0;
+  KnownProcesses::Origin origin = KnownProcesses::Origin::of_a_guest;
 };
 
 // The processes that init sees at one look, and those that it has reaped by then.
@@ -28,9 +29,16 @@ void look(KnownProcesses& known, const std::vector<Process>& processes, std::uin
     stat.parent = process.parent;
     stat.own_ticks = process.own_ticks;
     stat.children_ticks = process.children_ticks;
-    known.see(process.pid, stat, process.clock_ns);
+    known.see(process.pid, stat, process.clock_ns, process.origin);
   }
   known.end(reaped);
+}
+
+// More than are remembered.
+std::vector<Process> too_many(std::uint64_t own_ticks) {
+  std::vector<Process> all;
+  for (int pid = 2; pid < 1002; ++pid) all.push_back({pid, 1, own_ticks});
+  return all;
 }
 
 TEST(KnownProcesses, TimeThatNobodyGotIsLostAtTheLookAfterTheNext) {
@@ -105,33 +113,17 @@ TEST(KnownProcesses, AnOrphanThatIsMetAsOneMayDescendFromAnybody) {
 
 TEST(KnownProcesses, ProcessesThatInitStartedDescendFromNobody) {
   using Origin = KnownProcesses::Origin;
+  const auto started = [](int pid, Origin origin) { return Process{pid, 1, 0, 0, 0, origin}; };
   KnownProcesses known;
-  ProcessStat stat{};
-  stat.parent = 1;
   // Each is there when the next one comes.
-  for (int pid = 2; pid < 100; ++pid) {
-    known.begin();
-    known.see(pid - 1, stat, 0, Origin::executed);
-    known.see(pid, stat, 0, Origin::executed);
-    known.end(0);
-    ASSERT_EQ(known.generations(), 1u);
+  for (int pid = 2; pid < 200; ++pid) {
+    const Origin origin = pid < 100 ? Origin::executed : Origin::of_a_zygote;
+    look(known, {started(pid - 1, origin), started(pid, origin)});
+    ASSERT_EQ(known.generations(), pid < 100 ? 1u : 3u);
   }
-  for (int pid = 100; pid < 200; ++pid) {
-    known.begin();
-    known.see(pid - 1, stat, 0, Origin::of_a_zygote);
-    known.see(pid, stat, 0, Origin::of_a_zygote);
-    known.end(0);
-    ASSERT_EQ(known.generations(), 3u);
-  }
-  known.begin();
-  known.see(300, stat, 0);
-  known.see(301, stat, 0, Origin::executed);
-  known.end(0);
+  look(known, {started(300, Origin::of_a_guest), started(301, Origin::executed)});
   EXPECT_EQ(known.generations(), 4u) << "an orphan that is met as one";
-  known.begin();
-  known.see(300, stat, 0, Origin::of_a_zygote);
-  known.see(301, stat, 0, Origin::executed);
-  known.end(0);
+  look(known, {started(300, Origin::of_a_zygote), started(301, Origin::executed)});
   EXPECT_EQ(known.generations(), 3u) << "it was a fork of a zygote";
 }
 
@@ -145,9 +137,7 @@ TEST(KnownProcesses, WhatAProcessGrowsByIsItsOwn) {
   EXPECT_EQ(known.own_memory(2, 50), 0u);
   EXPECT_EQ(known.own_memory(2, 60), 10u);
   EXPECT_EQ(known.own_memory(9, 70), 0u) << "it is new";
-  std::vector<Process> many;
-  for (int pid = 2; pid < 1002; ++pid) many.push_back({pid, 1, 1});
-  look(known, many);
+  look(known, too_many(1));
   EXPECT_EQ(known.own_memory(1001, 70), 70u) << "there is no room to remember it";
 }
 
@@ -208,10 +198,8 @@ TEST(KnownProcesses, CountsAreCurrentUntilTheProcessRuns) {
 
 TEST(KnownProcesses, MoreThanItRemembersAreNoError) {
   KnownProcesses known;
-  std::vector<Process> many;
-  for (int pid = 2; pid < 1002; ++pid) many.push_back({pid, 1, 1});
-  look(known, many);
-  look(known, many);
+  look(known, too_many(1));
+  look(known, too_many(1));
   look(known, {});
   look(known, {});
   EXPECT_LE(known.lost_ticks(), 1000u);
@@ -235,10 +223,8 @@ TEST(KnownProcesses, WhoeverIsNewGoneOrHasRunHasMoved) {
 
 TEST(KnownProcesses, WhoeverFindsNoRoomHasAlwaysMoved) {
   KnownProcesses known;
-  std::vector<Process> many;
-  for (int pid = 2; pid < 300; ++pid) many.push_back({pid, 1, 0});
-  look(known, many);
-  look(known, many);
+  look(known, too_many(0));
+  look(known, too_many(0));
   EXPECT_FALSE(known.none_has_moved());
 }
 
