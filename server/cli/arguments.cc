@@ -342,7 +342,9 @@ Finished unexpected_arguments(const CLI::App& command, const std::vector<std::st
   const bool is_option = !words.empty() && words.front().starts_with('-');
   std::string hint =
       is_option ? habit_of_option(name, words.front()) : habit_of_word(name, std::string_view());
-  if (command.get_name() == "exec") hint = "arguments of the program follow after --";
+  if (hint.empty() && command.get_name() == "exec") {
+    hint = "arguments of the program follow after --";
+  }
   return usage("unexpected: " + text + (hint.empty() ? "" : "; " + hint));
 }
 

@@ -43,7 +43,7 @@ void add_number(CLI::App& command, const char* name, std::uint32_t& value, const
 }
 
 void add_env_and_directory(CLI::App& command, RawSandboxArguments& raw) {
-  add_many(command, "--env", raw.env, "NAME=VALUE", "A variable for the process; may repeat");
+  add_many(command, "-e,--env", raw.env, "NAME=VALUE", "A variable for the process; may repeat");
   command.add_option("--workdir", raw.working_directory, "Where it starts [the sandbox's]")
       ->type_name("DIR");
 }

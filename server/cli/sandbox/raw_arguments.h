@@ -52,6 +52,7 @@ struct RawSandboxArguments {
   bool json = false;
   bool background = false;
   bool no_stdin = false;
+  bool interactive = false;
   bool recursive = false;
   bool writes = false;
   bool follow = false;

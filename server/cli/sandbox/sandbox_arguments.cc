@@ -40,7 +40,7 @@ void define_create(CLI::App& command, RawSandboxArguments& raw) {
   command.add_option("--name", raw.name, "A name to use in place of its id")->type_name("NAME");
   command.add_option("--template", raw.template_name, "Its root and policy [none]")
       ->type_name("NAME");
-  add_many(command, "--env", raw.env, "NAME=VALUE", "A variable for every process; may repeat");
+  add_many(command, "-e,--env", raw.env, "NAME=VALUE", "A variable for every process; may repeat");
   command.add_option("--workdir", raw.working_directory, "Where processes start [/workspace]")
       ->type_name("DIR");
   add_many(command, "--metadata", raw.metadata, "NAME=VALUE", "A note to find it by; may repeat");
@@ -142,8 +142,11 @@ void define_exec(CLI::App& command, RawSandboxArguments& raw) {
       ->transform(number_of(*runtime::find_field(runtime::process_fields(), "timeout_seconds"), {},
                             Unit::time));
   command.add_flag("--background", raw.background, "Print its pid and leave it running");
-  command.add_flag("-n,--no-stdin", raw.no_stdin,
-                   "Leave standard input alone; the command has none");
+  auto* interactive = command.add_flag("-i,--interactive", raw.interactive,
+                                       "Pass standard input on, as is always done");
+  command
+      .add_flag("-n,--no-stdin", raw.no_stdin, "Leave standard input alone; the command has none")
+      ->excludes(interactive);
   command.add_flag("--json", raw.json, "Print how it ended, and its output, as JSON");
   command.footer(
       "The command, or the arguments of CODE, follow after --. Standard input, output and error\n"

@@ -212,7 +212,7 @@ complete -c agent-sandbox -n $seen -l name -x -d 'A name to use in place of its 
 complete -c agent-sandbox -n $seen -l template -xa 'bash data javascript python typescript (__agent_sandbox_known templates)' -d 'Its root and policy'
 
 set -l seen '__fish_seen_subcommand_from sandbox; and __fish_seen_subcommand_from create exec shell'
-complete -c agent-sandbox -n $seen -l env -x -d 'A variable for processes'
+complete -c agent-sandbox -n $seen -s e -l env -x -d 'A variable for processes'
 complete -c agent-sandbox -n $seen -l workdir -x -d 'Where processes start'
 
 set -l seen '__fish_seen_subcommand_from sandbox; and __fish_seen_subcommand_from create list'
@@ -256,6 +256,7 @@ set -l seen '__fish_seen_subcommand_from sandbox; and __fish_seen_subcommand_fro
 complete -c agent-sandbox -n $seen -s c -x -d 'A program in place of a command'
 complete -c agent-sandbox -n $seen -l language -xa 'python bash javascript typescript' -d 'Of the program'
 complete -c agent-sandbox -n $seen -l background -d 'Leave it running'
+complete -c agent-sandbox -n $seen -s i -l interactive -d 'Pass standard input on, as always'
 complete -c agent-sandbox -n $seen -s n -l no-stdin -d 'Leave standard input alone'
 
 set -l seen '__fish_seen_subcommand_from sandbox; and __fish_seen_subcommand_from cp rm watch'

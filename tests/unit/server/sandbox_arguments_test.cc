@@ -37,6 +37,18 @@ TEST(SandboxArguments, CreateNeedsNothing) {
   EXPECT_EQ(options.format, Format::text);
 }
 
+TEST(SandboxArguments, ShortOptionsAreThoseOfExec) {
+  EXPECT_THAT(parsed_as<CreateOptions>({"create", "-e", "A=1"}).env, ElementsAre(Pair("A", "1")));
+  EXPECT_THAT(parsed_as<ShellOptions>({"shell", "box", "-e", "A=1"}).env,
+              ElementsAre(Pair("A", "1")));
+  const auto options =
+      parsed_as<ExecOptions>({"exec", "-i", "-eA=1", "box", "-e", "B=2", "--", "x"});
+  EXPECT_THAT(options.env, ElementsAre(Pair("A", "1"), Pair("B", "2")));
+  EXPECT_EQ(options.id, "box");
+  EXPECT_TRUE(options.reads_input);
+  EXPECT_TRUE(std::holds_alternative<Finished>(parsed({"exec", "-i", "-n", "box", "--", "x"})));
+}
+
 TEST(SandboxArguments, CreateTakesEveryOption) {
   const auto options = parsed_as<CreateOptions>(
       {"create",  "--name",          "box",       "--template",   "python",      "--env",
