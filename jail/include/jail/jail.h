@@ -125,7 +125,8 @@ class Jail {
   //
   // Errors: invalid, naming the limit; refused (a file system has more in it); unsupported
   // (processor time without a cgroup; a working directory on the host's disk; there is no
-  // max_limits); closed, exhausted, kernel.
+  // max_limits); closed; exhausted (init has yet to read hundreds of changes, which an owner that
+  // waits for limits_hold() after each never meets); kernel.
   Result<void> change_limits(const LimitChange& change);
   // Whether the limits of the last change hold for every process, as of the last call of advance()
   // or wait(). True where there was no change.
