@@ -24,6 +24,7 @@
 #include "child/port_socket.h"
 #include "child/process_limits.h"
 #include "child/raw_syscall.h"
+#include "child/spawned_places.h"
 #include "child/spawned_process.h"
 #include "child/standstill.h"
 #include "child/terminal.h"
@@ -33,12 +34,7 @@
 namespace jail::child {
 namespace {
 
-// The owner's processes at a time; Limits::processes bounds how many each of them makes.
-constexpr int max_spawned = Watch::max_starting;
 constexpr int polled_of_process = 2;
-// The number of a zygote's forks that may be joining at a time. Each has two copies of its page
-// tables meanwhile.
-constexpr int max_joining = 4;
 
 class Living {
  public:
@@ -116,12 +112,12 @@ class Living {
       }
       wake = smaller(wake, limits_.next_look_ns());
     }
-    for (int i = 0; i < places_used_; ++i) processes_[i].expire(now);
-    wake = smaller(wake, process_limits_.advance(spawned(), now));
+    for (SpawnedProcess& process : processes_) process.expire(now);
+    wake = smaller(wake, process_limits_.advance(processes_.spawned(), now));
     tell_of_limits();
     if (!standstill_.is_on()) ask_zygote();
-    for (int i = 0; i < places_used_; ++i) {
-      wake = smaller(wake, processes_[i].next_deadline_ns());
+    for (const SpawnedProcess& process : processes_) {
+      wake = smaller(wake, process.next_deadline_ns());
     }
     await_events(beyond(wake, now));
   }
@@ -139,7 +135,7 @@ class Living {
       }
       if (!had_stopped && standstill_.state() == Standstill::State::still)
         send_answer(control_, wire::message_paused, pause_serial_, 0);
-      process_limits_.settle(spawned());
+      process_limits_.settle(processes_.spawned());
     }
     tell_of_limits();
     await_events(beyond(standstill_.next_look_ns(), now_ns()));
@@ -158,12 +154,12 @@ class Living {
   void change_limits(const wire::Order& order) {
     order_.memory_bytes = order.memory_bytes;
     limits_.look_at_once();
-    process_limits_.lower(order, spawned(), has_processes_);
-    process_limits_.settle(spawned());
+    process_limits_.lower(order, processes_.spawned(), has_processes_);
+    process_limits_.settle(processes_.spawned());
   }
 
   void tell_of_limits() {
-    const std::int32_t serial = process_limits_.take_held(spawned(), is_paused_);
+    const std::int32_t serial = process_limits_.take_held(processes_.spawned(), is_paused_);
     if (serial != 0) send_answer(control_, wire::message_limits, serial, 0);
   }
 
@@ -173,14 +169,12 @@ class Living {
     go_on();
   }
 
-  Spawned spawned() const { return {processes_, places_used_}; }
-
   // Everything runs again.
   void go_on() {
     is_paused_ = false;
     const std::uint64_t paused_ns = beyond(now_ns(), paused_at_ns_);
     begin_ns_ += paused_ns;
-    for (int i = 0; i < places_used_; ++i) processes_[i].go_on(paused_ns);
+    for (SpawnedProcess& process : processes_) process.go_on(paused_ns);
   }
 
   // The clock by which processes are measured; it stands still during a pause.
@@ -189,10 +183,10 @@ class Living {
   void await_events(std::uint64_t pause_ns) {
     timespec timeout{static_cast<time_t>(pause_ns / 1'000'000'000u),
                      static_cast<long>(pause_ns % 1'000'000'000u)};
-    pollfd watched[2 + max_spawned * polled_of_process + Listeners::most];
+    pollfd watched[2 + SpawnedPlaces::most * polled_of_process + Listeners::most];
     watched[0] = {control_, POLLIN, 0};
     watched[1] = {signals_, POLLIN, 0};
-    const int processes = places_used_;
+    const int processes = processes_.used();
     for (int i = 0; i < processes; ++i) {
       pollfd* of_process = watched + 2 + i * polled_of_process;
       of_process[0] = {awaited_report_of(processes_[i]), POLLIN, 0};
@@ -222,7 +216,7 @@ class Living {
     }
     if (watched[1].revents != 0) reap_ended();
     if (watched[0].revents != 0) read_order();
-    while (places_used_ > 0 && processes_[places_used_ - 1].is_free()) --places_used_;
+    processes_.forget_free_ones();
     listeners_.forget_free_ones();
   }
 
@@ -243,7 +237,7 @@ class Living {
     if (!process.read_start_report(static_cast<int>(slots_[wire::slot_proc]), clock_ns())) return;
     watch_.note_started(process.pid());
     watch_.note_open_files(process.pid());
-    process_limits_.note_started(spawned(), process);
+    process_limits_.note_started(processes_.spawned(), process);
   }
 
   // Releases a fork of the zygote, which is confined and waits for its order to run.
@@ -253,7 +247,7 @@ class Living {
     watch_.note_inherited_by(process.pid());
     watch_.note_open_files(process.pid());
     process.release(clock_ns(), plan_, base_);
-    process_limits_.note_started(spawned(), process);
+    process_limits_.note_started(processes_.spawned(), process);
   }
 
   void hear_notice(Listener& listener, short events) {
@@ -302,7 +296,7 @@ class Living {
   }
 
   Failure make(const wire::Order& order, int* fds, bool has_terminal) {
-    SpawnedProcess* place = free_place();
+    SpawnedProcess* place = processes_.free_one();
     if (place == nullptr) return {wire::no_place_for_process, EAGAIN};
     Listener* listener = listeners_.lend();
     if (listener == nullptr) return {wire::no_place_for_listener, EAGAIN};
@@ -354,31 +348,7 @@ class Living {
 
   // Asks for as many forks as may join at a time, in the order of their requests.
   void ask_zygote() {
-    while (SpawnedProcess* next = next_to_ask_for()) next->ask(zygote_);
-  }
-
-  SpawnedProcess* next_to_ask_for() {
-    int joining = 0;
-    SpawnedProcess* next = nullptr;
-    for (int i = 0; i < places_used_; ++i) {
-      SpawnedProcess& process = processes_[i];
-      if (!process.is_joining()) continue;
-      if (!process.is_to_be_asked_for()) {
-        ++joining;
-      } else if (next == nullptr || process.begin_ns() < next->begin_ns()) {
-        next = &process;
-      }
-    }
-    return joining < max_joining ? next : nullptr;
-  }
-
-  SpawnedProcess* free_place() {
-    for (int i = 0; i < max_spawned; ++i) {
-      if (!processes_[i].is_free()) continue;
-      if (i >= places_used_) places_used_ = i + 1;
-      return &processes_[i];
-    }
-    return nullptr;
+    while (SpawnedProcess* next = processes_.next_to_ask_for()) next->ask(zygote_);
   }
 
   // Runs in the child: the plan and the slots are copies of its own.
@@ -410,7 +380,7 @@ class Living {
     if (result == -EINTR) return true;
     if (result == -ECHILD) has_processes_ = false;
     if (result < 0 || ended.si_pid == 0) return false;
-    SpawnedProcess* process = find_process(ended.si_pid);
+    SpawnedProcess* process = processes_.find(ended.si_pid);
     // Until the child is reaped the kernel says whether it came to its program.
     if (process != nullptr) read_start_report(*process);
     rusage usage{};
@@ -422,18 +392,11 @@ class Living {
     return true;
   }
 
-  SpawnedProcess* find_process(int pid) {
-    for (int i = 0; i < places_used_; ++i) {
-      if (processes_[i].is(pid)) return &processes_[i];
-    }
-    return nullptr;
-  }
-
   // kill() reaches every process of this pid namespace but init itself. A fork that races with the
   // signal is found by the next round.
   void end() {
     ran_until_ns_ = clock_ns();
-    for (int i = 0; i < places_used_; ++i) processes_[i].end_with_jail(cause_);
+    for (SpawnedProcess& process : processes_) process.end_with_jail(cause_);
     if (raw::call(SYS_kill, -1, 0) == 0) {
       limits_.look_at_processor_time();
       raw::call(SYS_kill, -1, SIGKILL);
@@ -483,9 +446,8 @@ class Living {
   bool has_processes_ = false;
   int signals_ = -1;
   ZygoteRequest zygote_;
-  SpawnedProcess processes_[max_spawned];
+  SpawnedPlaces processes_;
   Listeners listeners_;
-  int places_used_ = 0;  // no place beyond is in use
   std::uint64_t begin_ns_ = 0;
   std::uint64_t ran_until_ns_ = 0;
 };
