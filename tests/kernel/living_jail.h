@@ -32,6 +32,20 @@ inline jail::JailSpec unhurried_spec() {
   return spec;
 }
 
+// Adds what a terminal takes to the shipped policy.
+inline jail::JailSpec with_terminals(jail::JailSpec spec) {
+  spec.filter =
+      *jail::compile_policy(jail::with_rules(jail::default_policy(), jail::terminal_rules()));
+  return spec;
+}
+
+inline jail::ProcessSpec interactive_shell() {
+  jail::ProcessSpec spec{.argv = {"/usr/bin/bash", "--norc", "-i"},
+                         .env = {"PATH=/usr/bin:/bin", "TERM=dumb", "PS1=$ "}};
+  spec.terminal = jail::TerminalSize{};
+  return spec;
+}
+
 inline jail::ProcessSpec shell_process(const std::string& script) {
   return {.argv = {"/usr/bin/bash", "-c", script}, .env = {"PATH=/usr/bin:/bin", "LANG=C.UTF-8"}};
 }

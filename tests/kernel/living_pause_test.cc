@@ -182,16 +182,8 @@ TEST_F(Pausing, WhatAGuestHasStoppedStaysStopped) {
 
 // A shell takes the terminal back from a job that it sees stopped.
 TEST_F(Pausing, AShellTakesNoJobForStopped) {
-  jail::JailSpec spec = unhurried_spec();
-  const auto filter =
-      jail::compile_policy(jail::with_rules(jail::default_policy(), jail::terminal_rules()));
-  ASSERT_TRUE(filter) << filter.error().message();
-  spec.filter = *filter;
-  begin(spec);
-  ProcessSpec interactive{.argv = {"/usr/bin/bash", "--norc", "-i"},
-                          .env = {"PATH=/usr/bin:/bin", "TERM=dumb", "PS1=$ "}};
-  interactive.terminal = jail::TerminalSize{};
-  Process process = spawn(interactive);
+  begin(with_terminals(unhurried_spec()));
+  Process process = spawn(interactive_shell());
   ASSERT_TRUE(process.wait(ProcessPhase::running, scaled(seconds(10))));
   const std::string line = "bash -c 'while :; do echo >> count; done'; echo over\n";
   ASSERT_EQ(::write(process.terminal_fd(), line.data(), line.size()),
@@ -289,7 +281,7 @@ TEST_F(Pausing, WhoResumesBeforeItIsPausedHearsNoLateAnswer) {
 // Each of these is at work when it has said so.
 struct Resistance {
   const char* name;
-  const char* program;
+  std::string program;
   bool may_resist = false;  // on a busy machine
 };
 
@@ -323,7 +315,27 @@ TEST_P(PausingAttack, LosesOrIsTold) {
   ASSERT_TRUE(jail_->wait(Phase::ended, scaled(seconds(10))));
 }
 
-constexpr Resistance resistances[] = {
+// The beginning of a program that forks so many times, and has the kernel continue each of its
+// processes again and again, every so many nanoseconds.
+std::string timers_that_continue(int forks, int every_ns) {
+  const std::string every = std::to_string(every_ns);
+  return "import ctypes, os, signal, struct, threading, time\n"
+         "libc = ctypes.CDLL(None)\n"
+         "for _ in range(" +
+         std::to_string(forks) +
+         "):\n"
+         "    if os.fork() == 0: break\n"
+         "timer = ctypes.c_void_p()\n"
+         "event = ctypes.create_string_buffer(struct.pack('PiiQ', 0, signal.SIGCONT, 0, 0), 64)\n"
+         "assert libc.timer_create(1, event, ctypes.byref(timer)) == 0\n"
+         "each = ctypes.create_string_buffer(struct.pack('qqqq', 0, " +
+         every + ", 0, " + every +
+         "), 32)\n"
+         "assert libc.timer_settime(timer, 0, each, None) == 0\n"
+         "signal.signal(signal.SIGCONT, lambda *_: None)\n";
+}
+
+const Resistance resistances[] = {
     {"ProcessesThatContinueEachOther", R"(
 import os, signal
 for _ in range(30):
@@ -381,60 +393,22 @@ def work():
 for _ in range(8): threading.Thread(target=work).start()
 print('at work', flush=True)
 )"},
-    {"TimersThatContinue", R"(
-import ctypes, os, signal, struct
-libc = ctypes.CDLL(None)
-for _ in range(10):
-    if os.fork() == 0: break
-timer = ctypes.c_void_p()
-event = ctypes.create_string_buffer(struct.pack('PiiQ', 0, signal.SIGCONT, 0, 0), 64)
-assert libc.timer_create(1, event, ctypes.byref(timer)) == 0
-each = ctypes.create_string_buffer(struct.pack('qqqq', 0, 200_000_000, 0, 200_000_000), 32)
-assert libc.timer_settime(timer, 0, each, None) == 0
-signal.signal(signal.SIGCONT, lambda *_: None)
+    {"TimersThatContinue", timers_that_continue(10, 200'000'000) + R"(
 print('at work', flush=True)
 while True: pass
 )"},
-    {"TimersOfAMillisecond", R"(
-import ctypes, os, signal, struct
-libc = ctypes.CDLL(None)
-for _ in range(40):
-    if os.fork() == 0: break
-timer = ctypes.c_void_p()
-event = ctypes.create_string_buffer(struct.pack('PiiQ', 0, signal.SIGCONT, 0, 0), 64)
-assert libc.timer_create(1, event, ctypes.byref(timer)) == 0
-each = ctypes.create_string_buffer(struct.pack('qqqq', 0, 1_000_000, 0, 1_000_000), 32)
-assert libc.timer_settime(timer, 0, each, None) == 0
-signal.signal(signal.SIGCONT, lambda *_: None)
+    {"TimersOfAMillisecond", timers_that_continue(40, 1'000'000) + R"(
 print('at work', flush=True)
 while True: pass
 )"},
-    {"AFirstThreadThatHasLeft", R"(
-import ctypes, signal, struct, threading
-libc = ctypes.CDLL(None)
-timer = ctypes.c_void_p()
-event = ctypes.create_string_buffer(struct.pack('PiiQ', 0, signal.SIGCONT, 0, 0), 64)
-assert libc.timer_create(1, event, ctypes.byref(timer)) == 0
-each = ctypes.create_string_buffer(struct.pack('qqqq', 0, 200_000_000, 0, 200_000_000), 32)
-assert libc.timer_settime(timer, 0, each, None) == 0
-signal.signal(signal.SIGCONT, lambda *_: None)
+    {"AFirstThreadThatHasLeft", timers_that_continue(0, 200'000'000) + R"(
 def work():
     print('at work', flush=True)
     while True: pass
 threading.Thread(target=work).start()
 libc.syscall(60, 0)
 )"},
-    {"ManyThatRunALittleAtATime", R"(
-import ctypes, os, signal, struct, time
-libc = ctypes.CDLL(None)
-for _ in range(20):
-    if os.fork() == 0: break
-timer = ctypes.c_void_p()
-event = ctypes.create_string_buffer(struct.pack('PiiQ', 0, signal.SIGCONT, 0, 0), 64)
-assert libc.timer_create(1, event, ctypes.byref(timer)) == 0
-each = ctypes.create_string_buffer(struct.pack('qqqq', 0, 300_000_000, 0, 300_000_000), 32)
-assert libc.timer_settime(timer, 0, each, None) == 0
-signal.signal(signal.SIGCONT, lambda *_: None)
+    {"ManyThatRunALittleAtATime", timers_that_continue(20, 300'000'000) + R"(
 print('at work', flush=True)
 while True:
     until = time.process_time() + 0.003

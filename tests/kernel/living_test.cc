@@ -328,16 +328,8 @@ TEST_F(Living, ATerminalIsTheProcesssOwn) {
 }
 
 TEST_F(Living, AShellControlsItsJobs) {
-  jail::JailSpec spec = living_spec();
-  const auto filter =
-      jail::compile_policy(jail::with_rules(jail::default_policy(), jail::terminal_rules()));
-  ASSERT_TRUE(filter) << filter.error().message();
-  spec.filter = *filter;
-  begin(spec);
-  ProcessSpec interactive{.argv = {"/usr/bin/bash", "--norc", "-i"},
-                          .env = {"PATH=/usr/bin:/bin", "TERM=dumb", "PS1=$ "}};
-  interactive.terminal = jail::TerminalSize{};
-  Process process = spawn(interactive);
+  begin(with_terminals(living_spec()));
+  Process process = spawn(interactive_shell());
   reach(process, ProcessPhase::running);
   Screen screen(process);
   EXPECT_THAT(screen.until("$ "), testing::Not(HasSubstr("job control")));
