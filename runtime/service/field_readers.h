@@ -109,28 +109,11 @@ Complaint read_choice(const Field& field, const json::Value& value, const Reques
   return std::nullopt;
 }
 
-template <auto member, class Request>
-Complaint read_args(const Field& field, const json::Value& value, const RequestRules& rules,
+// Reads into a member by one of the functions above.
+template <auto read_into, auto member, class Request>
+Complaint read_with(const Field& field, const json::Value& value, const RequestRules& rules,
                     Request& request) {
-  return read_words_into(field, value, rules, request.*member);
-}
-
-template <auto member, class Request>
-Complaint read_files(const Field& field, const json::Value& value, const RequestRules& rules,
-                     Request& request) {
-  return read_input_files(field, value, rules, request.*member);
-}
-
-template <auto member, class Request>
-Complaint read_variables(const Field& field, const json::Value& value, const RequestRules& rules,
-                         Request& request) {
-  return read_variables_into(field, value, rules, request.*member);
-}
-
-template <auto member, class Request>
-Complaint read_network(const Field& field, const json::Value& value, const RequestRules& rules,
-                       Request& request) {
-  return read_network_into(field, value, rules, request.*member);
+  return read_into(field, value, rules, request.*member);
 }
 
 template <auto member, class Request>

@@ -132,14 +132,14 @@ constexpr RequestField<RunRequest> program_rows[] = {
       .expected = "strings without NUL",
       .description = "Without NUL; at most 128 KiB together with env.",
       .schema = {string_items}},
-     read_args<&RunRequest::args>},
-    {env_field({}), read_variables<&RunRequest::env>},
+     read_with<read_words_into, &RunRequest::args>},
+    {env_field({}), read_with<read_variables_into, &RunRequest::env>},
     {files_field("Files for the working directory, there before the program starts: a relative "
                  "path each, with directories where needed; at most 64, 8 MiB together. The "
                  "program's own file has its name already (main.py and so on).",
                  {"example", R"({"in/numbers.csv":"a,b\n1,2\n","logo.png":)"
                              R"({"base64":"iVBORw0KGgo="}})"}),
-     read_files<&RunRequest::files>},
+     read_with<read_input_files, &RunRequest::files>},
     {artifacts_field(
          "Globs of the files wanted from the working directory afterwards: * and ? within a "
          "directory, ** across directories, names that begin with a dot only when the glob says "
@@ -169,7 +169,7 @@ constexpr RequestField<RunRequest> program_rows[] = {
       .default_json = R"("utf-8")",
       .description = "In utf-8, bytes that are none come as U+FFFD; base64 leaves them untouched."},
      read_word<&RunRequest::output_encoding, encoding_of>},
-    {network_field, read_network<&RunRequest::network>}};
+    {network_field, read_with<read_network_into, &RunRequest::network>}};
 
 constexpr RequestField<TaskRequest> task_rows[] = {
     {{.name = "task",
@@ -194,7 +194,7 @@ constexpr RequestField<TaskRequest> task_rows[] = {
      read_choice<&TaskRequest::tests_by_model, agent::TestsByModel::first,
                  agent::TestsByModel::none>},
     {files_field("As in CodeRequest; there before each program starts.", {}),
-     read_files<&TaskRequest::files>},
+     read_with<read_input_files, &TaskRequest::files>},
     {artifacts_field("As in CodeRequest, of the program that solves it.", {}),
      read_artifacts<TaskRequest>},
     {timeout_field("Of each program; the maximum and the default are the operator's to change."),

@@ -180,7 +180,7 @@ constexpr RequestField<SandboxRequest> sandbox_rows[] = {
                      "the name. One of the caller's others that lives must not have it.",
       .schema = {{"pattern", R"("^[a-z0-9-]+$")"}}},
      read_text_that<&SandboxRequest::name, is_sandbox_name>},
-    {env_field("For every process in it."), read_variables<&SandboxRequest::env>},
+    {env_field("For every process in it."), read_with<read_variables_into, &SandboxRequest::env>},
     {{.name = "working_directory",
       .type = Type::text,
       .min = 1,
