@@ -63,10 +63,10 @@ class Pausing : public LivingJail {
 
   std::set<pid_t> guests() { return descendants_of(process_of(jail_->process_fd())); }
 
-  // The time of all living processes, in the kernel's ticks of 10 ms.
-  std::uint64_t processor_time() {
+  // The time of these processes, in the kernel's ticks of 10 ms.
+  static std::uint64_t processor_time_of(const std::set<pid_t>& processes) {
     std::uint64_t ticks = 0;
-    for (const pid_t pid : guests()) {
+    for (const pid_t pid : processes) {
       const auto stat = stat_of(pid);
       if (stat.size() > 13) ticks += std::stoull(stat[11]) + std::stoull(stat[12]);
     }
@@ -76,10 +76,10 @@ class Pausing : public LivingJail {
   // Returns whether no process has run, come or gone for a second, in which every process that can
   // wake itself would have.
   bool is_still() {
-    const std::uint64_t before = processor_time();
     const std::set<pid_t> there = guests();
+    const std::uint64_t before = processor_time_of(there);
     std::this_thread::sleep_for(seconds(1));
-    return guests() == there && processor_time() - before <= 1;
+    return guests() == there && processor_time_of(there) - before <= 1;
   }
 
   // Returns whether the file grows, to which a process of the jail writes.

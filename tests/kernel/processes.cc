@@ -6,6 +6,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -20,6 +21,22 @@ pid_t parent_in(const std::filesystem::path& directory) {
   std::getline(file, stat, '\0');
   const std::size_t name_end = stat.rfind(')');  // "PID (name) S PPID ..."
   return name_end == std::string::npos ? -1 : std::stoi(stat.substr(name_end + 4));
+}
+
+// Children by their parent.
+using Family = std::map<pid_t, std::set<pid_t>>;
+
+// Looks at every process of the host once.
+Family look_at_all() {
+  Family all;
+  std::error_code ignored;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc", ignored)) {
+    const std::string name = entry.path().filename();
+    // Entries that are not processes are skipped, since -1 may be what the caller asked for.
+    if (name.find_first_not_of("0123456789") != name.npos) continue;
+    all[parent_in(entry.path())].insert(std::stoi(name));
+  }
+  return all;
 }
 
 }  // namespace
@@ -41,24 +58,23 @@ std::string name_of(pid_t pid) {
 }
 
 std::set<pid_t> children_of(pid_t parent) {
-  std::set<pid_t> children;
-  std::error_code ignored;
-  for (const auto& entry : std::filesystem::directory_iterator("/proc", ignored)) {
-    const std::string name = entry.path().filename();
-    // Entries that are not processes are skipped, since -1 may be what the caller asked for.
-    if (name.find_first_not_of("0123456789") != name.npos) continue;
-    if (parent_in(entry.path()) == parent) children.insert(std::stoi(name));
-  }
-  return children;
+  const Family all = look_at_all();
+  return all.contains(parent) ? all.at(parent) : std::set<pid_t>();
 }
 
 std::set<pid_t> descendants_of(pid_t ancestor) {
-  std::set<pid_t> all;
-  for (const pid_t child : children_of(ancestor)) {
-    all.insert(child);
-    all.merge(descendants_of(child));
+  const Family all = look_at_all();
+  std::set<pid_t> found;
+  std::vector<pid_t> parents = {ancestor};
+  while (!parents.empty()) {
+    const auto children = all.find(parents.back());
+    parents.pop_back();
+    if (children == all.end()) continue;
+    for (const pid_t child : children->second) {
+      if (found.insert(child).second) parents.push_back(child);
+    }
   }
-  return all;
+  return found;
 }
 
 bool is_gone(pid_t pid) { return ::kill(pid, 0) != 0 && errno == ESRCH; }
