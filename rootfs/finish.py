@@ -5,10 +5,10 @@ import glob
 import json
 import os
 import pathlib
-import re
 import subprocess
 import sys
 
+STANDARD_LIBRARY = os.path.dirname(os.__file__)
 LIBRARIES = "/usr/lib/" + os.path.basename(glob.glob("/usr/lib/*-linux-gnu")[0])
 
 # The targets of Debian's alternatives. They are linked directly, not by /etc, so that /usr is complete in itself.
@@ -25,8 +25,8 @@ LINKS = {
 
 # Only those files of /etc are kept that programs below /usr look up; libjail shows no others.
 KEPT_OF_ETC = {"alternatives", "bash.bashrc", "debian_version", "fonts", "gai.conf", "ld.so.cache", "ld.so.conf",
-               "ld.so.conf.d", "localtime", "matplotlibrc", "mime.types", "os-release", "protocols", "python3",
-               "python3.11", "services", "ssl", "timezone"}
+               "ld.so.conf.d", "localtime", "matplotlibrc", "mime.types", "os-release", "protocols", "services",
+               "ssl", "timezone"}
 
 
 def link(path, target):
@@ -81,9 +81,9 @@ except (OSError, ValueError):
 
 def compile_python():
     """A guest cannot keep bytecode, so all of it is here, and valid whatever the files' times say."""
-    for directory in ("/usr/lib/python3.11", "/usr/lib/python3/dist-packages"):
+    for directory in (STANDARD_LIBRARY, "/usr/lib/python3/dist-packages"):
         compiled = compileall.compile_dir(
-            directory, quiet=1, workers=0, maxlevels=40, rx=re.compile(r"/lib2to3/tests/|/(bad|py2)_"),
+            directory, quiet=1, workers=0, maxlevels=40,
             invalidation_mode=compileall.py_compile.PycInvalidationMode.UNCHECKED_HASH)
         if not compiled:
             sys.exit(f"finish: something below {directory} does not compile")
@@ -102,6 +102,7 @@ def main():
         if name not in KEPT_OF_ETC:
             subprocess.run(["/usr/bin/rm", "-rf", "/etc/" + name], check=True)
     subprocess.run(["/usr/sbin/ldconfig", "-X"], check=True)
+    os.unlink(STANDARD_LIBRARY + "/sitecustomize.py")  # a link into /etc, to a hook of crash reports
     keep_font_list()
     compile_python()
 

@@ -33,7 +33,7 @@ class SameTree(built_root.RootTest):
     def test_no_archive_is_one_line(self):
         folder = self.folder()
         sources = folder / "sources.list"
-        sources.write_text("deb http://127.0.0.1:9/debian bookworm main\n", encoding="utf-8")
+        sources.write_text("deb http://127.0.0.1:9/debian trixie main\n", encoding="utf-8")
         finished = self.build("--base", folder, "--sources", sources, env={"PATH": "/usr/bin:/bin", "HOME": str(folder)})
         self.assertEqual(3, finished.returncode, finished.stderr)
         complaints = [line for line in finished.stderr.splitlines() if "building the root" not in line]

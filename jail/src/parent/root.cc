@@ -20,12 +20,12 @@ namespace jail {
 namespace {
 
 // What programs below /usr look up in /etc: the loader, Debian's alternatives (libblas is one),
-// Python's and OpenSSL's settings, time zones, fonts for plots. Nothing that names the host, its
-// users or its network.
+// OpenSSL's settings, time zones, fonts for plots. Nothing that names the host, its users or its
+// network, or that the host's own Python would run at its start.
 constexpr const char* shown_of_etc[] = {
-    "/etc/alternatives", "/etc/ld.so.cache", "/etc/fonts",           "/etc/localtime",
-    "/etc/mime.types",   "/etc/python3",     "/etc/python3.11",      "/etc/matplotlibrc",
-    "/etc/ssl/certs",    "/etc/services",    "/etc/ssl/openssl.cnf", "/etc/protocols"};
+    "/etc/alternatives",    "/etc/ld.so.cache",  "/etc/fonts",     "/etc/localtime",
+    "/etc/mime.types",      "/etc/matplotlibrc", "/etc/ssl/certs", "/etc/services",
+    "/etc/ssl/openssl.cnf", "/etc/protocols"};
 
 // Links into /usr where /usr is merged, directories of their own where not.
 constexpr const char* beside_usr[] = {"/bin", "/lib", "/lib32", "/lib64", "/libx32", "/sbin"};
