@@ -14,6 +14,7 @@ AGENT_SANDBOX_CLIENTS says how many requests run at once (default: two for each 
 import argparse
 import base64
 import concurrent.futures
+import functools
 import http.client
 import json
 import math
@@ -109,13 +110,64 @@ def written(record, _):
         yield Program(record["id"], record["code"], "python", exits(record["exit"]))
 
 
-def analyses(record, directory):
+# What newer libraries make of some records: either other text on standard output, or an error.
+CHANGED = json.loads(pathlib.Path(__file__).with_name("changed_outputs.json").read_text(encoding="utf-8"))
+ASK_FOR_VERSIONS = """
+import importlib.metadata, json
+print(json.dumps({name: importlib.metadata.version(name) for name in ("numpy", "pandas", "matplotlib")}))
+"""
+
+
+def is_since(since, versions):
+    """Returns whether the library that `since` names ("numpy 2") has at least that version."""
+    library, least = since.split()
+    digits = re.match(r"[\d.]*\d", versions[library]).group()
+    return [int(part) for part in digits.split(".")] >= [int(part) for part in least.split(".")]
+
+
+def fails_with(error):
+    def accepts(answer):
+        if error in answer["stderr"]:
+            return exits(1)(answer)
+        return f"exit {answer['exit_code']} without {error!r}: {answer['stderr'][-300:]}"
+    return accepts
+
+
+def with_changed_output(record):
+    stdout = record["stdout"]
+    for old, new in CHANGED[record["id"]]["replaced"].items():
+        if old not in stdout:
+            raise ValueError(f"changed_outputs.json: {record['id']} has no {old!r} on its recorded output")
+        stdout = stdout.replace(old, new)
+    return {**record, "stdout": stdout}
+
+
+def named_changed(since, judge):
+    """A difference to what is listed, such as that there is none any more, is one in the list."""
+    def accepts(answer):
+        wrong = judge(answer)
+        return wrong and f"changed_outputs.json (since {since}): {wrong}"
+    return accepts
+
+
+def analyses(record, directory, versions):
+    change = CHANGED.get(record["id"])
+    if change and not is_since(change["since"], versions):
+        change = None
+    if change and "replaced" in change:
+        record = with_changed_output(record)
     judge = exits(record["exit"])
-    if record["stdout_stable"]:
+    if change and "error" in change:
+        judge = fails_with(change["error"])
+        record = {**record, "pngs": []}
+    elif record["stdout_stable"]:
         judge = exits_and_prints(record["exit"], record["stdout"], same_but_for_rounding)
     inputs = {name: {"base64": base64.b64encode((directory / "inputs" / name).read_bytes()).decode()}
               for name in record["files"]}
-    yield Program(record["id"], record["code"], "python", draws(record["pngs"], judge), 60.0,
+    judge = draws(record["pngs"], judge)
+    if change:
+        judge = named_changed(change["since"], judge)
+    yield Program(record["id"], record["code"], "python", judge, 60.0,
                   files=inputs, artifacts=record["pngs"])
 
 
@@ -140,9 +192,12 @@ SETS = {
 }
 
 
-def read_set(directory, name):
+def read_set(directory, name, caller):
+    programs = SETS[name][0]
+    if programs is analyses:
+        programs = functools.partial(analyses, versions=caller.versions())
     with open(directory / f"{name}.jsonl", encoding="utf-8") as lines:
-        return [program for line in lines for program in SETS[name][0](json.loads(line), directory)]
+        return [program for line in lines for program in programs(json.loads(line), directory)]
 
 
 LANGUAGES = ("python", "bash", "javascript", "typescript")
@@ -191,6 +246,14 @@ class Caller:
         finally:
             self._local.connection.close()  # the next question comes after minutes
 
+    def versions(self):
+        """Returns the versions of the libraries that recorded programs compute with, by name."""
+        answers = []
+        program = Program("versions", ASK_FOR_VERSIONS, "python", lambda answer: answers.append(answer) or exits(0)(answer), 60.0)
+        if wrong := self._ask(program.request, program.accepts):
+            raise ValueError(f"the server's root does not tell the versions of its libraries: {wrong}")
+        return json.loads(answers[0]["stdout"])
+
     def judge(self, program):
         """Returns what is wrong with the answer, or None."""
         request = self._request(program)
@@ -229,7 +292,7 @@ def run_sets(base, directory, names, template):
                 skipped += 1
                 continue
             started = time.monotonic()
-            programs = read_set(directory, name)
+            programs = read_set(directory, name, caller)
             verdicts = list(zip(programs, pool.map(caller.judge, programs)))
             wrong = [(program, verdict) for program, verdict in verdicts if verdict]
             for program, verdict in wrong:

@@ -75,6 +75,9 @@ class Root(built_root.RootTest):
         loaded = self.prints("import sys; print('sitecustomize' in sys.modules, 'importlib.util' in sys.modules)")
         self.assertEqual("False False\n", loaded)
 
+    def test_libraries_are_whole_without_their_tests(self):
+        self.prints("import numpy.testing, pandas.testing, matplotlib.testing, sympy, openpyxl, tabulate, requests, scipy.stats")
+
     def test_plots_need_no_search_for_fonts(self):
         code = ("import matplotlib.pyplot as plt, os\n"
                 "plt.plot([1, 2]); plt.title('Größe'); plt.savefig('/tmp/a.png')\n"

@@ -8,12 +8,14 @@ import sys
 import tempfile
 import threading
 import unittest
+import unittest.mock
 
 RUN = pathlib.Path(__file__).resolve().parents[1] / "programs" / "run.py"
 GOOD = {"status": "success", "exit_code": 0, "stdout": "ok\n", "stderr": "", "artifacts": [], "artifacts_skipped": [],
         "warm": False}
 PLOT = base64.b64encode(b"\x89PNG\r\n\x1a\n...IEND\xaeB`\x82").decode()
 COLD = []  # not empty: the server runs nothing warm
+VERSIONS = {"numpy": "1.24.2", "pandas": "1.5.3", "matplotlib": "3.6.3"}
 LACKING = []  # code that the server answers with 400
 
 
@@ -28,6 +30,12 @@ class Handler(http.server.BaseHTTPRequestHandler):
             answer.update(status="error", exit_code=1)
         elif request["code"] == "prints":
             answer.update(stdout="other\n")
+        elif request["code"].startswith("prints "):
+            answer.update(stdout=request["code"].removeprefix("prints ") + "\n")
+        elif request["code"].startswith("raises "):
+            answer.update(status="error", exit_code=1, stderr=request["code"].removeprefix("raises "))
+        elif "importlib.metadata" in request["code"]:
+            answer.update(stdout=json.dumps(VERSIONS))
         elif request["code"] == "hangs":
             answer.update(status="timeout", exit_code=None)
         elif request["code"] == "draws":
@@ -104,6 +112,26 @@ class Programs(unittest.TestCase):
         status, lines, _ = self.run_sets("data_analysis")
         self.assertEqual((1, "3 passed, 3 failed, 0 skipped"), (status, lines[-1]))
         self.assertEqual(["1:", "2:", "4:"], [line.split()[2] for line in lines if line.startswith("FAILED")])
+
+    def test_newer_libraries_do_just_what_is_listed(self):
+        common = {"exit": 0, "stdout_stable": True, "files": [], "pngs": []}
+        old, new, other = "(1, 5, 3)", "(np.int64(1), np.int64(5), np.int64(3))", "(1, 5, 4)"
+        style, gone = "OSError: 'seaborn-white' is not a valid package style, ...", "OSError: no such file"
+        records = [{**common, "id": "numpy100/020", "stdout": old + "\n", "code": f"prints {text}"} for text in (old, new, other)]
+        records += [{**common, "id": "pdsh/04.05", "stdout": "ok\n", "pngs": ["a.png"], "code": code}
+                    for code in ("draws", f"raises {style}", f"raises {gone}")]
+        self.write("data_analysis", *records)
+        for versions, passed in (({}, [0, 3]), ({"matplotlib": "3.7.9"}, [0, 3]), ({"numpy": "2.2.4"}, [1, 3]),
+                                 ({"numpy": "10", "matplotlib": "3.10.1+dfsg1"}, [1, 4])):
+            with self.subTest(versions), unittest.mock.patch.dict(VERSIONS, versions):
+                status, lines, _ = self.run_sets("data_analysis")
+                self.assertEqual((1, "2 passed, 4 failed, 0 skipped"), (status, lines[-1]))
+                failed = [line for line in lines if line.startswith("FAILED")]
+                wrong = [number for number in range(6) if number not in passed]
+                self.assertEqual([records[number]["id"] + ":" for number in wrong], [line.split()[2] for line in failed])
+                for number, line in zip(wrong, failed, strict=True):
+                    newer = "numpy" in versions if number < 3 else versions.get("matplotlib", "").startswith("3.10")
+                    self.assertEqual(newer, "changed_outputs.json" in line, line)
 
     def test_a_set_that_the_root_cannot_run_is_skipped_with_the_reason(self):
         LACKING.append("import numpy")
