@@ -20,7 +20,7 @@ ATTEMPTS = 4
 # The longest of the programs computes for a second and a half, with three others beside it.
 PROGRAM_SECONDS = 10
 # The mock recognizes the role by these parts of the system prompt.
-CODER, CRITIC = "You write Python 3.11 programs", "You find out why a Python program"
+CODER, CRITIC = "You write Python programs", "You find out why a Python program"
 CRITIQUE = {"diagnosis": "one of the assertions does not hold", "fix": "look at the condition again", "should_retry": True,
             "confidence": 0.7}
 
