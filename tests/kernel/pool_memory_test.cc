@@ -84,6 +84,24 @@ except MemoryError:
   EXPECT_EQ(run_warm(pool, "import decimal; print(len(decimal.kept))").out, "300000\n");
 }
 
+// The C library keeps the state of its random numbers in such memory.
+TEST(PoolMemory, WhatAForkFindsEmptyIsEmptyInAFrozenHeapToo) {
+  jail::TemplateSpec spec = python_template();
+  spec.optimizations.frozen_heap = jail::FrozenHeap::always;
+  spec.imports = {"decimal", "mmap"};
+  spec.warm_up = R"py(
+import decimal, mmap
+decimal.kept, decimal.wiped = (mmap.mmap(-1, 8192, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS) for _ in range(2))
+decimal.wiped.madvise(18)  # MADV_WIPEONFORK
+decimal.kept[:4] = decimal.wiped[:4] = b'mine'
+)py";
+  DrivenPool pool(spec);
+  ASSERT_TRUE(pool.until_ready()) << pool->state().trouble;
+  const Outcome outcome =
+      run_warm(pool, "import decimal; print(decimal.kept[:4], decimal.wiped[:4])");
+  EXPECT_EQ(outcome.out, "b'mine' b'\\x00\\x00\\x00\\x00'\n") << outcome.err;
+}
+
 TEST(PoolMemory, InheritedMemoryCountsFromWhenItIsWritten) {
   for (const jail::FrozenHeap frozen : {jail::FrozenHeap::never, jail::FrozenHeap::always}) {
     jail::TemplateSpec spec = python_template();

@@ -30,13 +30,22 @@ class SameTree(built_root.RootTest):
         self.assertEqual(self.manifest["tree"], built["tree"])
         self.assertEqual(built["tree"], built_root.sha256_of_tree((folder / "root").resolve()))
 
-    def test_no_archive_is_one_line(self):
+    def complaint(self, status, source):
+        """Returns the one line that a build from this source ends with."""
         folder = self.folder()
         sources = folder / "sources.list"
-        sources.write_text("deb http://127.0.0.1:9/debian trixie main\n", encoding="utf-8")
+        sources.write_text(source + "\n", encoding="utf-8")
         finished = self.build("--base", folder, "--sources", sources, env={"PATH": "/usr/bin:/bin", "HOME": str(folder)})
-        self.assertEqual(3, finished.returncode, finished.stderr)
+        self.assertEqual(status, finished.returncode, finished.stderr)
         complaints = [line for line in finished.stderr.splitlines() if "building the root" not in line]
         self.assertEqual(1, len(complaints), finished.stderr)
-        self.assertIn("no answer from the package archive", complaints[0])
         self.assertFalse((folder / "root").exists())
+        return complaints[0]
+
+    def test_no_archive_is_one_line(self):
+        self.assertIn("no answer from the package archive", self.complaint(3, "deb http://127.0.0.1:9/debian trixie main"))
+
+    def test_no_key_is_one_line(self):
+        keys = "/usr/share/keyrings/debian-archive-removed-keys.gpg"
+        complaint = self.complaint(1, f"deb [signed-by={keys}] http://deb.debian.org/debian trixie main")
+        self.assertRegex(complaint, "this host has no key that verifies Debian trixie: .*NO_PUBKEY")

@@ -70,6 +70,19 @@ bool note(const Mapping& mapping, void*) {
   return true;
 }
 
+// The C library's state of random numbers is such memory: out of a file, every fork would draw the
+// same.
+bool leave_out(const Mapping& mapping, void*) {
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i < areas.count; ++i) {
+    const Area area = areas.list[i];
+    const bool is_inside = mapping.begin <= area.begin && area.end <= mapping.end;
+    if (!is_inside) areas.list[kept++] = area;
+  }
+  areas.count = kept;
+  return true;
+}
+
 // From here on raw calls only: errno is memory that moves.
 long copy_range(long file, std::uint64_t begin, std::uint64_t end, std::uint64_t offset) {
   while (begin < end) {
@@ -177,6 +190,7 @@ int freeze_heap() {
   areas.count = 0;
   if (const int error = visit_mappings(note, nullptr); error != 0) return error;
   if (areas.too_many) return E2BIG;
+  if (const int error = visit_mappings_not_inherited(leave_out, nullptr); error != 0) return error;
   const std::uint64_t size = lay_out();
   const long file = ::memfd_create("jail-heap", MFD_CLOEXEC | MFD_ALLOW_SEALING);
   const long pagemap = ::open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);

@@ -30,10 +30,10 @@ Mapping parse(char* line) {
   return mapping;
 }
 
-}  // namespace
-
-int visit_mappings(bool (*visit)(const Mapping& mapping, void* own), void* own) {
-  const int maps = ::open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
+// Calls `visit` for each line until it says no.
+template <typename Visit>
+int visit_lines(const char* path, const Visit& visit) {
+  const int maps = ::open(path, O_RDONLY | O_CLOEXEC);
   if (maps < 0) return errno;
   std::size_t kept = 0;
   int error = 0;
@@ -47,7 +47,7 @@ int visit_mappings(bool (*visit)(const Mapping& mapping, void* own), void* own) 
     char* line = text;
     while (char* newline = more ? std::strchr(line, '\n') : nullptr) {
       *newline = '\0';
-      more = visit(parse(line), own);
+      more = visit(line);
       line = newline + 1;
     }
     kept = std::strlen(line);
@@ -55,6 +55,31 @@ int visit_mappings(bool (*visit)(const Mapping& mapping, void* own), void* own) 
   }
   ::close(maps);
   return error;
+}
+
+}  // namespace
+
+int visit_mappings(bool (*visit)(const Mapping& mapping, void* own), void* own) {
+  return visit_lines("/proc/self/maps", [&](char* line) { return visit(parse(line), own); });
+}
+
+int visit_mappings_not_inherited(bool (*visit)(const Mapping& mapping, void* own), void* own) {
+  constexpr char flags[] = "VmFlags:";
+  Mapping last{0, 0, "", ""};
+  return visit_lines("/proc/self/smaps", [&](char* line) {
+    if (std::strncmp(line, flags, sizeof flags - 1) == 0) {
+      const bool is_inherited =
+          std::strstr(line, " wf") == nullptr && std::strstr(line, " dc") == nullptr;
+      return is_inherited || visit(last, own);
+    }
+    // Lines of values begin with a capital letter, those of mappings with a digit in hexadecimal.
+    if (*line < 'A' || *line > 'Z') {
+      char* at = line;
+      last.begin = std::strtoull(at, &at, 16);
+      last.end = std::strtoull(at + 1, &at, 16);
+    }
+    return true;
+  });
 }
 
 }  // namespace jail::zygote

@@ -17,4 +17,7 @@ struct Mapping {
 // allocate any.
 int visit_mappings(bool (*visit)(const Mapping& mapping, void* own), void* own);
 
+// The same for those that a fork finds empty or not at all, see madvise(2); access and name are "".
+int visit_mappings_not_inherited(bool (*visit)(const Mapping& mapping, void* own), void* own);
+
 }  // namespace jail::zygote

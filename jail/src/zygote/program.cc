@@ -20,17 +20,30 @@ constexpr int status_of_lost_output = 120;
 constexpr int raw_text = 1;  // Py_PRINT_RAW
 
 // What the interpreter forgets first, for what it may keep alive.
-constexpr const char* special_names[] = {"path",
-                                         "argv",
-                                         "ps1",
-                                         "ps2",
-                                         "last_type",
-                                         "last_value",
-                                         "last_traceback",
-                                         "path_hooks",
-                                         "path_importer_cache",
-                                         "meta_path",
-                                         "__interactivehook__"};
+constexpr const char* names_before_312[] = {"path",
+                                            "argv",
+                                            "ps1",
+                                            "ps2",
+                                            "last_type",
+                                            "last_value",
+                                            "last_traceback",
+                                            "path_hooks",
+                                            "path_importer_cache",
+                                            "meta_path",
+                                            "__interactivehook__"};
+constexpr const char* names_since_312[] = {"path_importer_cache",
+                                           "path_hooks",
+                                           "path",
+                                           "argv",
+                                           "ps1",
+                                           "ps2",
+                                           "last_exc",
+                                           "last_type",
+                                           "last_value",
+                                           "last_traceback",
+                                           "__interactivehook__",
+                                           "meta_path"};
+constexpr long version_312 = 0x030c0000;  // as in sys.hexversion
 constexpr struct {
   const char* name;
   const char* first;  // what it was when the interpreter started
@@ -95,6 +108,13 @@ PyObject* import_unseen(PythonApi& python, const char* name) {
 }
 
 void Program::remember_preloaded() {
+  const bool is_since_312 =
+      python_.PyLong_AsLong(python_.PySys_GetObject("hexversion")) >= version_312;
+  if (is_since_312) {
+    special_names_ = names_since_312;
+  } else {
+    special_names_ = names_before_312;
+  }
   PyObject* modules = python_.PyImport_GetModuleDict();
   atexit_ = import_unseen(python_, "atexit");
   if (PyObject* importer = python_.PyDict_GetItemString(modules, "_frozen_importlib_external")) {
@@ -150,7 +170,7 @@ void Program::rehearse() {
   python_.Py_DecRef(globals);
   flush_streams();
   // What the end will write to, with what is there already.
-  for (const char* name : special_names) set_again(name, name);
+  for (const char* name : special_names_) set_again(name, name);
   for (const auto& stream : streams) set_again(stream.name, stream.name);
   python_.PyGC_Collect();
 }
@@ -256,7 +276,16 @@ void Program::shut_threads_down() {
   if (PyObject* done = python_.PyObject_CallMethod(threading, "_shutdown", nullptr)) {
     python_.Py_DecRef(done);
   } else {
-    python_.PyErr_WriteUnraisable(threading);
+    tell_ignored(threading, "Exception ignored on threading shutdown");
+  }
+}
+
+// An interpreter that has a text for it names the occasion, an older one the object.
+void Program::tell_ignored(PyObject* object, const char* text) {
+  if (python_.PyErr_FormatUnraisable != nullptr) {
+    python_.PyErr_FormatUnraisable(text);
+  } else {
+    python_.PyErr_WriteUnraisable(object);
   }
 }
 
@@ -281,7 +310,7 @@ bool Program::flush(const char* name) {
 bool Program::flush_streams() {
   bool all = true;
   if (!flush("stdout")) {
-    python_.PyErr_WriteUnraisable(python_.PySys_GetObject("stdout"));
+    tell_ignored(python_.PySys_GetObject("stdout"), "Exception ignored on flushing sys.stdout");
     all = false;
   }
   if (!flush("stderr")) {
@@ -292,7 +321,7 @@ bool Program::flush_streams() {
 }
 
 void Program::forget_special_names() {
-  for (const char* name : special_names) python_.PySys_SetObject(name, python_.None);
+  for (const char* name : special_names_) python_.PySys_SetObject(name, python_.None);
   if (is_finalizing_ != nullptr) python_.PySys_SetObject("is_finalizing", is_finalizing_);
   for (const auto& stream : streams) {
     if (!set_again(stream.name, stream.first)) python_.PySys_SetObject(stream.name, python_.None);
@@ -323,6 +352,11 @@ void Program::remember_modules() {
 void Program::drop_own_modules() {
   PyObject* modules = python_.PyImport_GetModuleDict();
   PyObject* main = python_.PyDict_GetItemString(preloaded_, "__main__");
+  // What the interpreter would show lines of the program with.
+  for (const char* name : {"io", "traceback"}) {
+    if (python_.PyDict_GetItemString(modules, name) == nullptr) continue;
+    python_.PyDict_SetItemString(modules, name, python_.None);
+  }
   PyObject* left = python_.PyList_New(0);
   long position = 0;
   PyObject* name;
@@ -400,6 +434,7 @@ void Program::tear_down(int& status) {
     status = final_status_;
     return;
   }
+  tearing_down_ = true;
   if (!flush_streams()) status = status_of_lost_output;
   python_.PyGC_Collect();
   forget_special_names();
@@ -410,11 +445,32 @@ void Program::tear_down(int& status) {
   }
 }
 
-void Program::on_audit(const char* event) {
-  if (!finalizing_) return;
+int Program::on_audit(const char* event) {
+  if (tearing_down_) return refuse_processes(event);
+  if (!finalizing_) return 0;
   // All that a program can see has happened: what follows frees memory that the kernel is about to
   // take back.
   if (std::strcmp(event, "cpython.PyInterpreterState_Clear") == 0) end(final_status_);
+  return 0;
+}
+
+// An interpreter that has an error for it starts no thread and no fork once it is going down.
+int Program::refuse_processes(const char* event) {
+  if (python_.PythonFinalizationError == nullptr) return 0;
+  constexpr struct {
+    const char* event;
+    const char* text;
+  } refused[] = {
+      {"os.fork", "can't fork at interpreter shutdown"},
+      {"os.forkpty", "can't fork at interpreter shutdown"},
+      {"_thread.start_new_thread", "can't create new thread at interpreter shutdown"},
+      {"_thread.start_joinable_thread", "can't create new thread at interpreter shutdown"}};
+  for (const auto& each : refused) {
+    if (std::strcmp(event, each.event) != 0) continue;
+    python_.PyErr_SetString(*python_.PythonFinalizationError, each.text);
+    return -1;
+  }
+  return 0;
 }
 
 void Program::end(int status) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <span>
 
 #include "zygote/python_api.h"
 
@@ -34,13 +35,16 @@ class Program {
   // False where a stream does not take what it was given.
   bool flush_streams();
 
-  // Tells what the interpreter does while it tears itself down, from its audit hook.
-  void on_audit(const char* event);
+  // Tells what the interpreter does while it tears itself down, from its audit hook. -1, with an
+  // error set: the interpreter would not do it.
+  int on_audit(const char* event);
 
  private:
   int execute(const char* path, PyObject* globals);
   int status_of_system_exit();
   void shut_threads_down();
+  int refuse_processes(const char* event);
+  void tell_ignored(PyObject* object, const char* text);
   bool flush(const char* name);
   bool set_again(const char* name, const char* from);
   void forget_special_names();
@@ -60,6 +64,7 @@ class Program {
     PyObject* module;
   };
 
+  std::span<const char* const> special_names_;
   PyObject* preloaded_ = nullptr;     // copy of sys.modules
   Module modules_[max_modules] = {};  // the first of them in their order, without __main__
   std::size_t module_count_ = 0;
@@ -69,6 +74,7 @@ class Program {
   PyObject* atexit_ = nullptr;
   PyObject* loader_type_ = nullptr;
   bool interrupted_ = false;
+  bool tearing_down_ = false;
   bool finalizing_ = false;
   int final_status_ = 0;
 };

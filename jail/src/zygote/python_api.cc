@@ -25,6 +25,10 @@ const char* load(PythonApi& python) {
     *variable.place = dlsym(RTLD_DEFAULT, variable.name);
     if (*variable.place == nullptr) return variable.name;
   }
+  python.PyErr_FormatUnraisable =
+      reinterpret_cast<void (*)(const char*, ...)>(dlsym(RTLD_DEFAULT, "PyErr_FormatUnraisable"));
+  python.PythonFinalizationError =
+      static_cast<PyObject**>(dlsym(RTLD_DEFAULT, "PyExc_PythonFinalizationError"));
   return nullptr;
 }
 

@@ -1,7 +1,8 @@
 // What the zygote uses of CPython, found by name in the interpreter that this library is loaded
 // into. So it needs no headers of Python's, is one file for all of its versions, and the
 // interpreter stays the very program that a cold run executes. Every name here is in the documented
-// API or exported since 3.8; the C types behind PyObject are never looked into.
+// API or exported since 3.8, but for those that are null in older ones; the C types behind PyObject
+// are never looked into.
 #pragma once
 
 #include <cstdio>
@@ -59,6 +60,7 @@ using AuditHook = int (*)(const char* event, PyObject* arguments, void* own);
   F(void, PyErr_Fetch, (PyObject**, PyObject**, PyObject**))                    \
   F(void, PyErr_Restore, (PyObject*, PyObject*, PyObject*))                     \
   F(void, PyErr_Clear, ())                                                      \
+  F(void, PyErr_SetString, (PyObject*, const char*))                            \
   F(void, PyErr_Print, ())                                                      \
   F(void, PyErr_WriteUnraisable, (PyObject*))                                   \
   F(long, PyGC_Collect, ())                                                     \
@@ -81,6 +83,9 @@ struct PythonApi {
   PyObject** KeyboardInterrupt = nullptr;
   PyObject* long_type = nullptr;
   PyObject* module_type = nullptr;
+  // Null before 3.13.
+  void (*PyErr_FormatUnraisable)(const char* format, ...) = nullptr;
+  PyObject** PythonFinalizationError = nullptr;
 };
 
 // The name that this interpreter lacks, or null when all were found.

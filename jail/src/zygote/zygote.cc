@@ -332,8 +332,9 @@ int on_audit(const char* event, PyObject*, void* own) {
   static bool entered = false;
   auto* zygote = static_cast<Zygote*>(own);
   if (entered) {
-    zygote->program().on_audit(event);
-  } else if (std::strcmp(event, "cpython.run_file") == 0) {
+    return zygote->program().on_audit(event);
+  }
+  if (std::strcmp(event, "cpython.run_file") == 0) {
     entered = true;
     zygote->run();
   }

@@ -1,5 +1,5 @@
 # Observes: how deep a program gets that takes the limit away, and that the stack's bound ends it alike.
-# Ends: killed SIGSEGV
+# Ends: killed SIGSEGV or error 1
 import resource
 import sys
 import threading

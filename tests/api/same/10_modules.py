@@ -7,7 +7,7 @@ print(sorted(sys.path_importer_cache))
 print(sorted((name, getattr(module, "__file__", None), repr(module)) for name, module in sys.modules.items()))
 print(sorted(vars(sys.modules["builtins"])))
 print(sys.meta_path, sys.path_hooks)
-print(sys.modules["warnings"].filters)
+print(getattr(sys.modules.get("warnings"), "filters", None))
 import _imp
 print(_imp.lock_held(), sorted(name for name in sys.builtin_module_names if name in sys.modules))
 import atexit
