@@ -42,7 +42,7 @@ std::string root_builder();
 // Returns why `language` cannot run on `root`; std::nullopt where it can.
 std::optional<std::string> why_not_available(Language language, const ProgramRoot& root);
 
-// Returns text such as "built root /var/lib/agent-sandbox/root-1a2b (python 3.11.2, node 18.20.4,
+// Returns text such as "built root /var/lib/agent-sandbox/root-1a2b (python 3.13.5, node 20.19.2,
 // ...)".
 std::string describe(const ProgramRoot& root);
 

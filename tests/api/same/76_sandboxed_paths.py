@@ -4,7 +4,7 @@ import os
 import pathlib
 import shutil
 import tempfile
-for folder in ("/workspace", "/tmp", "/dev/shm", "/", "/etc", "/usr", "/usr/lib/python3.11", "/proc", "/dev"):
+for folder in ("/workspace", "/tmp", "/dev/shm", "/", "/etc", "/usr", os.path.dirname(os.__file__), "/proc", "/dev"):
     try:
         path = pathlib.Path(folder, "made")
         path.write_text("x")

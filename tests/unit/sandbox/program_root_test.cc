@@ -49,15 +49,15 @@ class ProgramRootTest : public testing::Test {
 };
 
 TEST_F(ProgramRootTest, TakesThePlaceWithAManifest) {
-  manifest(R"({"languages": {"python": "3.11.2", "bash": "5.2.15-2+b13", "node": "18.20.4"}})");
+  manifest(R"({"languages": {"python": "3.13.5", "bash": "5.2.37-2+b10", "node": "20.19.2"}})");
   const auto root = find_program_root("", {"/nonexistent/root", place_});
   ASSERT_TRUE(root) << root.error().message();
   EXPECT_EQ(root->kind, ProgramRoot::Kind::built);
   EXPECT_EQ(root->directory, place_);
-  EXPECT_EQ(root->versions.at("python3"), "3.11.2");
-  EXPECT_EQ(root->versions.at("bash"), "5.2.15");
+  EXPECT_EQ(root->versions.at("python3"), "3.13.5");
+  EXPECT_EQ(root->versions.at("bash"), "5.2.37");
   EXPECT_FALSE(root->versions.contains("node")) << "the manifest alone makes no program";
-  EXPECT_THAT(describe(*root), HasSubstr("python 3.11.2, bash 5.2.15"));
+  EXPECT_THAT(describe(*root), HasSubstr("python 3.13.5, bash 5.2.37"));
 }
 
 TEST_F(ProgramRootTest, APlaceThatIsNotIntactIsPassedOver) {
@@ -74,7 +74,7 @@ TEST_F(ProgramRootTest, APlaceThatIsNotIntactIsPassedOver) {
 TEST_F(ProgramRootTest, AManifestIsAFileOfTheTree) {
   const std::string path = place_ + "/manifest.json";
   const std::string elsewhere = place_ + "/elsewhere";
-  std::ofstream(elsewhere) << R"({"languages": {"python": "3.11.2"}})";
+  std::ofstream(elsewhere) << R"({"languages": {"python": "3.13.5"}})";
   for (const std::string& text : {elsewhere, std::string("elsewhere"), std::string("nowhere"),
                                   std::string("/dev/zero"), std::string("manifest.json")}) {
     fs::create_symlink(text, path);

@@ -225,7 +225,7 @@ TEST_F(ApiTest, HealthSaysWhatRunsAndWhatHoldsTheLimits) {
     EXPECT_EQ(*body.at("version").as_string(), "1.2.3");
     EXPECT_EQ(*body.at("runs").as_object()->at("running").as_integer(), 2);
     EXPECT_EQ(*body.at("limits").as_object()->at("memory").as_string(), "watchdog");
-    EXPECT_EQ(*body.at("root").as_object()->at("python").as_string(), "3.11.2");
+    EXPECT_EQ(*body.at("root").as_object()->at("python").as_string(), "3.13.5");
   }
 }
 

@@ -131,7 +131,7 @@ TEST(Encode, HealthWithAndWithoutDetails) {
   EXPECT_EQ(encode_health("ok", std::nullopt), R"({"status":"ok"})");
   HealthDetails details{.version = "1.2.3", .uptime = 1500ms, .runner = {}, .root = {}};
   details.root.kind = runtime::ProgramRoot::Kind::built;
-  details.root.versions = {{"python3", "3.11.2"}, {"node", ""}};
+  details.root.versions = {{"python3", "3.13.5"}, {"node", ""}};
   details.runner.running = 1;
   details.runner.queued = 2;
   details.runner.total = 3;
@@ -141,7 +141,7 @@ TEST(Encode, HealthWithAndWithoutDetails) {
             R"({"status":"ok","version":"1.2.3","uptime_seconds":1.5,"pools":{},)"
             R"("runs":{"running":1,"queued":2,"total":3},)"
             R"("limits":{"memory":"watchdog","pids":"none","cpu":"none"},"users":"shared","landlock":7,)"
-            R"("root":{"kind":"built","node":null,"python":"3.11.2"}})");
+            R"("root":{"kind":"built","node":null,"python":"3.13.5"}})");
 }
 
 }  // namespace

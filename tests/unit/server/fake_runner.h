@@ -20,7 +20,7 @@ namespace server {
 // A root that has every language.
 inline runtime::ProgramRoot full_root() {
   runtime::ProgramRoot root;
-  root.versions = {{"python3", "3.11.2"}, {"bash", "5.2.15"}, {"node", "18.20.4"}, {"esbuild", ""}};
+  root.versions = {{"python3", "3.13.5"}, {"bash", "5.2.37"}, {"node", "20.19.2"}, {"esbuild", ""}};
   return root;
 }
 
