@@ -120,6 +120,7 @@ void Program::remember_preloaded() {
   if (PyObject* importer = python_.PyDict_GetItemString(modules, "_frozen_importlib_external")) {
     loader_type_ = python_.PyObject_GetAttrString(importer, "SourceFileLoader");
   }
+  error_modules_.keep();
   preloaded_ = python_.PyDict_Copy(modules);
   libraries_before_ = libraries_loaded();
   builtins_ = python_.PyDict_Copy(python_.PyEval_GetBuiltins());
@@ -222,13 +223,23 @@ int Program::execute(const char* path, PyObject* globals) {
   } else {
     // The class itself: the interpreter takes no subclass for an interrupt.
     interrupted_ = python_.PyErr_Occurred() == *python_.KeyboardInterrupt;
-    python_.PyErr_Print();
+    print_error();
     status = 1;
   }
   for (const char* own : {"__file__", "__cached__"}) {
     if (python_.PyDict_DelItemString(globals, own) != 0) drop_error();
   }
   return status;
+}
+
+void Program::print_error() {
+  PyObject* type;
+  PyObject* value;
+  PyObject* traceback;
+  python_.PyErr_Fetch(&type, &value, &traceback);
+  error_modules_.show(preloaded_);
+  python_.PyErr_Restore(type, value, traceback);
+  python_.PyErr_Print();
 }
 
 int Program::status_of_system_exit() {
@@ -446,6 +457,7 @@ void Program::tear_down(int& status) {
 }
 
 int Program::on_audit(const char* event) {
+  error_modules_.on_audit(event);
   if (tearing_down_) return refuse_processes(event);
   if (!finalizing_) return 0;
   // All that a program can see has happened: what follows frees memory that the kernel is about to

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <span>
 
+#include "zygote/error_modules.h"
 #include "zygote/python_api.h"
 
 namespace jail::zygote {
@@ -17,7 +18,7 @@ PyObject* import_unseen(PythonApi& python, const char* name);
 
 class Program {
  public:
-  explicit Program(PythonApi& python) : python_(python) {}
+  explicit Program(PythonApi& python) : python_(python), error_modules_(python) {}
 
   // In the zygote, once everything is imported that will be: what is there now is not torn down at
   // the end of a program.
@@ -55,9 +56,11 @@ class Program {
   void restore_builtins();
   void tear_down(int& status);
   [[noreturn]] void end(int status);
+  void print_error();
   void drop_error() { python_.PyErr_Clear(); }
 
   PythonApi& python_;
+  ErrorModules error_modules_;
   static constexpr std::size_t max_modules = 4096;
   struct Module {
     PyObject* name;
