@@ -44,7 +44,7 @@ class LiveServer:
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace", start_new_session=True,
             env={"PATH": os.environ["PATH"], "HOME": self.directory, "TMPDIR": self.temporary,
                  # The tests must see the same before and after somebody builds a root.
-                 "SANDBOX_ROOTFS": os.environ.get("AGENT_SANDBOX_ROOT", "host"), **(environment or {})})
+                 "SANDBOX_ROOTFS": os.environ.get("AGENT_SANDBOX_API_ROOT", "host"), **(environment or {})})
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
         self._listens.wait(time_scale.scaled(20))
