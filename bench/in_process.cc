@@ -309,6 +309,10 @@ void turn_off(jail::ForkOptimizations& optimizations, const std::string& name) {
     optimizations.frozen_heap = jail::FrozenHeap::never;
   } else if (name == "known-pages") {
     optimizations.known_pages = jail::Optimization::off;
+  } else if (name == "immortal-objects") {
+    optimizations.immortal_objects = jail::Optimization::off;
+  } else if (name == "fresh-memory") {
+    optimizations.fresh_memory = jail::Optimization::off;
   } else {
     throw Failure("no optimization " + name);
   }

@@ -6,10 +6,10 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <functional>
 #include <set>
 #include <sstream>
 #include <thread>
+#include <vector>
 
 #include "processes.h"
 #include "tests/time_scale.h"
@@ -410,31 +410,21 @@ TEST(Pool, ANetworkThatWasNotUsedServesAgainButNeverTwoAtOnce) {
 }
 
 TEST(Pool, EveryOptimizationCanBeTurnedOff) {
-  using Turn = std::function<void(jail::ForkOptimizations&)>;
-  const Turn turns[] = {[](jail::ForkOptimizations& optimizations) {
-                          optimizations.rehearsal = jail::Optimization::off;
-                        },
-                        [](jail::ForkOptimizations& optimizations) {
-                          optimizations.early_end = jail::Optimization::off;
-                        },
-                        [](jail::ForkOptimizations& optimizations) {
-                          optimizations.network_reuse = jail::Optimization::off;
-                        },
-                        [](jail::ForkOptimizations& optimizations) {
-                          optimizations.frozen_heap = jail::FrozenHeap::always;
-                        },
-                        [](jail::ForkOptimizations& optimizations) {
-                          optimizations.known_pages = jail::Optimization::off;
-                        },
-                        [](jail::ForkOptimizations& optimizations) {
-                          optimizations = {jail::Optimization::off, jail::Optimization::off,
-                                           jail::Optimization::off, jail::FrozenHeap::never,
-                                           jail::Optimization::off};
-                        }};
-  for (const Turn& turn : turns) {
+  using jail::ForkOptimizations;
+  constexpr auto off = jail::Optimization::off;
+  std::vector<ForkOptimizations> turns = {{off, off, off, jail::FrozenHeap::never, off, off, off}};
+  for (const auto one : {&ForkOptimizations::rehearsal, &ForkOptimizations::early_end,
+                         &ForkOptimizations::network_reuse, &ForkOptimizations::known_pages,
+                         &ForkOptimizations::immortal_objects, &ForkOptimizations::fresh_memory}) {
+    turns.emplace_back().*one = off;
+  }
+  for (const auto frozen : {jail::FrozenHeap::never, jail::FrozenHeap::always}) {
+    turns.emplace_back().frozen_heap = frozen;
+  }
+  for (const ForkOptimizations& turn : turns) {
     jail::TemplateSpec spec = python_template();
     spec.imports = {"json"};
-    turn(spec.optimizations);
+    spec.optimizations = turn;
     DrivenPool pool(spec);
     ASSERT_TRUE(pool.until_ready()) << pool->state().trouble;
     EXPECT_EQ(run_warm(pool, "import json; print(json.loads('42'))").out, "42\n");

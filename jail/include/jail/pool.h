@@ -46,6 +46,12 @@ struct ForkOptimizations {
   // The zygote notes which pages its forks write to before they are ready, and each fork makes them
   // its own in few calls instead of one page fault each.
   Optimization known_pages = Optimization::on;
+  // Objects of the zygote that programs only use, such as code, names and types, are never freed in
+  // its forks, which then need not count references to them. CPython 3.12 and 3.13 can do that; an
+  // interpreter of another version is left as it is.
+  Optimization immortal_objects = Optimization::on;
+  // A fork allocates from memory that nobody has used, and not between the objects of the zygote.
+  Optimization fresh_memory = Optimization::on;
 };
 
 // What the jails of one pool have in common.

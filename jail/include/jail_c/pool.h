@@ -38,6 +38,8 @@ typedef struct jail_fork_optimizations {
   jail_frozen_heap frozen_heap;
   jail_optimization known_pages;
   uint32_t reserved;  // 0
+  jail_optimization immortal_objects;
+  jail_optimization fresh_memory;
 } jail_fork_optimizations;
 
 // `name` is 1 to 32 of a-z, 0-9, '-' and '_'; `spec` as for a cold launch of the same program.

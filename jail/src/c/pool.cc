@@ -34,11 +34,19 @@ Result<ForkOptimizations> optimizations_of(const jail_fork_optimizations* given)
       mirrored("jail_fork_optimizations.known_pages", read->known_pages, Optimization::off);
   if (!pages) return pages.error();
   if (read->reserved != 0) return invalid("jail_fork_optimizations.reserved: not 0");
+  const auto immortal = mirrored("jail_fork_optimizations.immortal_objects", read->immortal_objects,
+                                 Optimization::off);
+  if (!immortal) return immortal.error();
+  const auto fresh =
+      mirrored("jail_fork_optimizations.fresh_memory", read->fresh_memory, Optimization::off);
+  if (!fresh) return fresh.error();
   return ForkOptimizations{.rehearsal = *rehearsal,
                            .early_end = *early_end,
                            .network_reuse = *reuse,
                            .frozen_heap = *frozen,
-                           .known_pages = *pages};
+                           .known_pages = *pages,
+                           .immortal_objects = *immortal,
+                           .fresh_memory = *fresh};
 }
 
 std::uint32_t or_none(std::uint32_t given, std::uint32_t standard) {

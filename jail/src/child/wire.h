@@ -173,9 +173,11 @@ struct ZygoteSetup {
   std::uint32_t warm_up_bytes;
   std::uint32_t after_fork_bytes;
   std::uint32_t rehearsal_bytes;
-  std::uint32_t program_bytes;  // path of the file that guests run
-  std::uint32_t frozen_heap;    // FrozenHeap
-  std::uint32_t known_pages;    // not 0: it learns them for its forks
+  std::uint32_t program_bytes;     // path of the file that guests run
+  std::uint32_t frozen_heap;       // FrozenHeap
+  std::uint32_t known_pages;       // not 0: it learns them for its forks
+  std::uint32_t immortal_objects;  // not 0: it makes what it can immortal
+  std::uint32_t fresh_memory;      // not 0: it leaves no gaps for its forks
 };
 
 // A file for a guest: this header, then texts, each ended by NUL: the whole argv, whose second

@@ -39,7 +39,12 @@ std::string setup_text(const TemplateSpec& spec) {
       head.frozen_heap = wire::always_frozen;
       break;
   }
-  head.known_pages = spec.optimizations.known_pages == Optimization::on ? 1 : 0;
+  const auto flag = [](Optimization optimization) {
+    return optimization == Optimization::on ? 1u : 0u;
+  };
+  head.known_pages = flag(spec.optimizations.known_pages);
+  head.immortal_objects = flag(spec.optimizations.immortal_objects);
+  head.fresh_memory = flag(spec.optimizations.fresh_memory);
   std::string text(reinterpret_cast<const char*>(&head), sizeof head);
   text += names;
   for (const std::string* part :

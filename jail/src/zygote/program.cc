@@ -62,8 +62,9 @@ unsigned long long libraries_loaded() {
 }
 
 // Touches what small programs touch: the compiler, functions, classes, exceptions, formatting, the
-// standard streams, the collector.
-constexpr char rehearsal[] = R"py(
+// standard streams, the collector. One text after the other, so that a fork which waits holds the
+// compiler's memory for one of them.
+constexpr const char* rehearsals[] = {R"py(
 import sys
 class Shape:
     sides = 0
@@ -72,6 +73,8 @@ class Shape:
         self.points = [str(n) for n in range(3)] + list(rest)
     def __repr__(self):
         return f"{self.name!r}:{self.sides:>4}:{1.5:.2f}"
+)py",
+                                      R"py(
 def walk(items, depth=1):
     total, seen = 0, {}
     for index, item in enumerate(sorted(items, key=lambda x: -x)):
@@ -80,6 +83,8 @@ def walk(items, depth=1):
         if item % 2 and depth:
             total += walk({1, 2}, depth - 1)
     return total
+)py",
+                                      R"py(
 try:
     walk((3, 1, 2))
     raise ValueError("%s %d" % (Shape("a", k=1), len("b" * 3)))
@@ -89,7 +94,7 @@ with open("/dev/null") as nothing:
     nothing.read()
 print("", end="", flush=True)
 print("", end="", file=sys.stderr)
-)py";
+)py"};
 
 }  // namespace
 
@@ -161,13 +166,15 @@ void Program::renew_main() {
 }
 
 void Program::rehearse() {
-  std::FILE* file = ::fmemopen(const_cast<char*>(rehearsal), sizeof rehearsal - 1, "r");
-  if (file == nullptr) return;
   PyObject* globals = python_.PyDict_New();
-  PyObject* done =
-      python_.PyRun_FileExFlags(file, "<rehearsal>", file_input, globals, globals, 1, nullptr);
-  if (done == nullptr) drop_error();
-  if (done != nullptr) python_.Py_DecRef(done);
+  for (const char* text : rehearsals) {
+    std::FILE* file = ::fmemopen(const_cast<char*>(text), std::strlen(text), "r");
+    if (file == nullptr) break;
+    PyObject* done =
+        python_.PyRun_FileExFlags(file, "<rehearsal>", file_input, globals, globals, 1, nullptr);
+    if (done == nullptr) drop_error();
+    if (done != nullptr) python_.Py_DecRef(done);
+  }
   python_.Py_DecRef(globals);
   flush_streams();
   // What the end will write to, with what is there already.

@@ -24,8 +24,10 @@
 #include "child/relocate.h"
 #include "child/wire.h"
 #include "zygote/fork_into.h"
+#include "zygote/fresh_memory.h"
 #include "zygote/frozen_heap.h"
 #include "zygote/guest.h"
+#include "zygote/immortal_objects.h"
 #include "zygote/known_pages.h"
 #include "zygote/process_image.h"
 #include "zygote/program.h"
@@ -104,6 +106,7 @@ class Zygote {
     program_.rehearse();
     freeze_garbage();
     program_.renew_main();
+    if (leaves_no_gaps_) leave_no_gaps();
     if (is_large()) {
       freeze_memory();
     } else if (const int error = copy_text_tables_at_fork(); error != 0) {
@@ -123,6 +126,8 @@ class Zygote {
     imports_ = setup->imports;
     frozen_heap_ = static_cast<wire::FrozenHeap>(setup->frozen_heap);
     learns_pages_ = setup->known_pages != 0;
+    makes_immortal_ = setup->immortal_objects != 0;
+    leaves_no_gaps_ = setup->fresh_memory != 0;
     names_ = at + sizeof *setup;
     warm_up_ = names_ + setup->imports_bytes;
     after_fork_ = warm_up_ + setup->warm_up_bytes;
@@ -217,6 +222,7 @@ class Zygote {
   // Objects that the collector does not look at are not written to, so their pages stay shared.
   void freeze_garbage() {
     python_.PyGC_Collect();
+    if (makes_immortal_) make_objects_immortal(python_);
     PyObject* gc = import_unseen(python_, "gc");
     PyObject* done = gc == nullptr ? nullptr : python_.PyObject_CallMethod(gc, "freeze", nullptr);
     if (done == nullptr) give_up("cannot freeze the garbage collector");
@@ -319,6 +325,8 @@ class Zygote {
   std::uint32_t imports_ = 0;
   wire::FrozenHeap frozen_heap_ = wire::frozen_if_large;
   bool learns_pages_ = false;
+  bool makes_immortal_ = false;
+  bool leaves_no_gaps_ = false;
   const char* names_ = nullptr;
   const char* warm_up_ = nullptr;
   const char* after_fork_ = nullptr;

@@ -79,6 +79,13 @@ static void check_pool(const jail_launcher *launcher) {
   optimizations.frozen_heap = JAIL_FROZEN_HEAP_IF_LARGE;
   optimizations.known_pages = (jail_optimization)2;
   REFUSES("jail_fork_optimizations.known_pages: 2", jail_template_set_optimizations(templ, &optimizations, &error));
+  optimizations.known_pages = JAIL_OPTIMIZATION_OFF;
+  optimizations.immortal_objects = (jail_optimization)2;
+  REFUSES("jail_fork_optimizations.immortal_objects: 2",
+          jail_template_set_optimizations(templ, &optimizations, &error));
+  optimizations.immortal_objects = JAIL_OPTIMIZATION_OFF;
+  optimizations.fresh_memory = (jail_optimization)2;
+  REFUSES("jail_fork_optimizations.fresh_memory: 2", jail_template_set_optimizations(templ, &optimizations, &error));
   jail_template_destroy(templ);
   SUCCEEDS(jail_template_new("t", JAIL_WARMTH_PREPARED, spec, &templ, &error));
   REFUSES("least, usual and most", jail_pool_open(launcher, templ, &options, &pool, &error));
