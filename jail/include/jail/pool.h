@@ -60,8 +60,9 @@ struct TemplateSpec {
   Warmth warmth = Warmth::forked;
   // The same spec as for a cold launch of the same program. With Warmth::forked argv is the
   // interpreter and the program's file; with Warmth::started it ends in the program's file. That
-  // file is in the working directory and must be written before start(). The limits are those of a
-  // waiting jail; start() sets those of a run.
+  // file is in the working directory and must be written before start(); where it is missing, an
+  // interpreter that has started reads an empty one. The limits are those of a waiting jail;
+  // start() sets those of a run.
   JailSpec jail;
   std::uint64_t max_memory_bytes = 2048u << 20;  // the most that a start() may ask for
   std::chrono::milliseconds max_cpu{60'000};     // the same
@@ -69,6 +70,11 @@ struct TemplateSpec {
   // can make no FIFO, and an interpreter whose program is made from the file, by another process
   // that waits beside it, can wait for that here.
   std::string pipe;
+  // With Warmth::started the variables that the interpreter is executed with, where they are not
+  // those of jail.env; both must take the same number of bytes, each with a NUL at its end. Once it
+  // waits, /proc/PID/environ of its process shows jail.env. The process's own copy, which its
+  // children inherit, is the interpreter's to set.
+  std::vector<std::string> env_at_start;
   // The zygote's work before it forks anything, with Warmth::forked. Trusted code.
   std::vector<std::string> imports;  // modules, in this order
   std::string warm_up;               // Python, run once after the imports

@@ -229,7 +229,7 @@ bool read_stat(int proc, const char* process, ProcessStat& out) {
   }
   if (p == nullptr) return false;
   out = {};
-  for (int field = 3; *p != '\0' && field <= 24; ++field) {
+  for (int field = 3; *p != '\0' && field <= 51; ++field) {
     p = skip_spaces(p);
     const char* start = p;
     const std::uint64_t number = parse_number(p);
@@ -243,6 +243,8 @@ bool read_stat(int proc, const char* process, ProcessStat& out) {
     if (field == 22) out.started_ticks = number;
     if (field == 23) out.mapped_bytes = number;
     if (field == 24) out.resident_pages = number;
+    if (field == 50) out.variables_begin = number;
+    if (field == 51) out.variables_end = number;
     if (p == start) {
       while (*p != ' ' && *p != '\0') ++p;
     }

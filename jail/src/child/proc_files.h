@@ -54,6 +54,10 @@ struct ProcessStat {
                                     // same number
   std::uint64_t mapped_bytes = 0;
   std::uint64_t resident_pages = 0;  // approximate: of a small process it may be 0
+  // Where its memory holds the variables that it was executed with, each ended by NUL; 0 where the
+  // reader may not trace the process.
+  std::uint64_t variables_begin = 0;
+  std::uint64_t variables_end = 0;
 
   // The process has no memory any more. Where this is said of its first thread, other threads may
   // still have it.

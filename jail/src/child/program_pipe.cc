@@ -35,7 +35,8 @@ long ProgramPipe::meet_reader() {
 long ProgramPipe::begin_pouring() {
   const long opened = raw::call(SYS_openat, workspace_, raw::address(name_),
                                 O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOFOLLOW, 0);
-  if (opened < 0) return opened;
+  if (opened == -ENOENT) close();
+  if (opened < 0) return opened == -ENOENT ? 0 : opened;
   file_ = static_cast<int>(opened);
   pour();
   return 0;
@@ -52,7 +53,7 @@ void ProgramPipe::pour() {
 
 void ProgramPipe::close() {
   raw::call(SYS_close, pipe_);
-  raw::call(SYS_close, file_);
+  if (file_ >= 0) raw::call(SYS_close, file_);
   pipe_ = -1;
   file_ = -1;
 }

@@ -15,7 +15,8 @@ class ProgramPipe {
   // itself; 0: not yet.
   long meet_reader();
 
-  // Must be called when the program is there: hands over what the pipe takes.
+  // Must be called when the program is there: hands over what the pipe takes. Where there is no
+  // such file, the interpreter reads the end of one.
   long begin_pouring();
   // Hands over the rest, when descriptor() takes more.
   void pour();

@@ -26,6 +26,7 @@
 #include "child/program_end.h"
 #include "child/program_pipe.h"
 #include "child/raw_syscall.h"
+#include "child/shown_variables.h"
 #include "child/terminal.h"
 #include "child/watch.h"
 #include "child/zygote_request.h"
@@ -208,7 +209,12 @@ class Init {
       if (met == 0 && guest_ended_) met = -ECHILD;
       if (met == 0 && now_ns() > deadline) met = -ETIMEDOUT;
     }
-    return met > 0 || report_errno(met);
+    const std::uint64_t shown = plan_.shown_variables_bytes;
+    if (met > 0 && shown != 0) {
+      met = show_variables(static_cast<int>(slots_[wire::slot_proc]), guest_,
+                           base_ + plan_.shown_variables_offset, shown);
+    }
+    return met >= 0 || report_errno(met);
   }
 
   // Gives the waiting guest its program.

@@ -62,6 +62,12 @@ void add_one_guest(Builder& builder, Plan& plan, const JailSpec& spec, const Hos
   add_execve(builder, spec, with_way_out(spec.env, spec.network));
 }
 
+std::string joined_with_nul(const std::vector<std::string>& texts) {
+  std::string joined;
+  for (const std::string& text : texts) (joined += text) += '\0';
+  return joined;
+}
+
 // Rewrites the sources to where a host has put what it took from outside.
 JailSpec as_seen_in_host(JailSpec spec) {
   for (auto* binds : {&spec.root.binds, &spec.binds}) {
@@ -188,9 +194,12 @@ Result<Plan> compile_living_in_host(const JailSpec& given, const HostFacts& host
   return finished(builder, std::move(plan));
 }
 
-Result<Plan> compile_started(const JailSpec& spec, const std::string& pipe, const HostFacts& host) {
+Result<Plan> compile_started(const JailSpec& spec, const std::string& pipe,
+                             const std::vector<std::string>& env_at_start, const HostFacts& host) {
   if (Result<void> checked = check_one_program(spec); !checked) return checked.error();
-  Result<Plan> plan = compile(spec, host);
+  JailSpec at_start = spec;
+  if (!env_at_start.empty()) at_start.env = env_at_start;
+  Result<Plan> plan = compile(at_start, host);
   if (!plan) return plan;
   const std::string directory = spec.working_directory + "/";
   const std::string& path = spec.argv.back();
@@ -201,6 +210,15 @@ Result<Plan> compile_started(const JailSpec& spec, const std::string& pipe, cons
   plan->kind = wire::plan_started;
   Builder builder(*plan);
   plan->program = builder.intern(name);
+  if (!env_at_start.empty()) {
+    if (auto checked = check_environment(spec.env); !checked) return checked.error();
+    const std::string shown = joined_with_nul(with_way_out(spec.env, spec.network));
+    if (joined_with_nul(with_way_out(env_at_start, spec.network)).size() != shown.size()) {
+      return invalid("env_at_start: it takes more bytes than jail.env or fewer");
+    }
+    plan->shown_variables = builder.intern(shown);
+    plan->shown_variables_bytes = shown.size();
+  }
   if (pipe.empty()) return plan;
   constexpr std::string_view place = "/tmp/";
   if (!pipe.starts_with(place) || pipe.find('/', place.size()) != pipe.npos ||

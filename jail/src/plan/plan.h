@@ -42,6 +42,8 @@ struct Plan {
   std::uint32_t processes_limit = 0;
   std::uint32_t file_limit = 0;
   std::uint32_t program = 0;
+  std::uint32_t shown_variables = 0;
+  std::uint64_t shown_variables_bytes = 0;
   // See wire::PlanHeader.
   static constexpr std::uint32_t nowhere = ~std::uint32_t{0};
   std::uint32_t uid_map = nowhere;
@@ -76,8 +78,10 @@ struct HostFacts {
 Result<Plan> compile(const JailSpec& given, const HostFacts& host);
 
 // The plan for an interpreter that is started before its program is there; argv ends in the
-// program's path, which is in the working directory. `pipe` is TemplateSpec::pipe.
-Result<Plan> compile_started(const JailSpec& spec, const std::string& pipe, const HostFacts& host);
+// program's path, which is in the working directory. `pipe` and `env_at_start` are those of
+// TemplateSpec.
+Result<Plan> compile_started(const JailSpec& spec, const std::string& pipe,
+                             const std::vector<std::string>& env_at_start, const HostFacts& host);
 
 // The two plans of a template whose jails are forked from a zygote: that of the host, which makes
 // what its jails share and executes the zygote, and that of each jail in it.

@@ -53,6 +53,8 @@ Result<Fd> to_image(const Plan& plan) {
   header.processes_limit_offset = bytes_offset + plan.processes_limit;
   header.file_limit_offset = bytes_offset + plan.file_limit;
   header.program_offset = bytes_offset + plan.program;
+  header.shown_variables_offset = bytes_offset + plan.shown_variables;
+  header.shown_variables_bytes = plan.shown_variables_bytes;
   if (plan.uid_map != Plan::nowhere) header.uid_map_offset = bytes_offset + plan.uid_map;
   if (plan.gid_map != Plan::nowhere) header.gid_map_offset = bytes_offset + plan.gid_map;
 
