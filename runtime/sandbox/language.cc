@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <map>
 
 #include "runtime/sandbox/module_syntax.h"
@@ -13,6 +14,7 @@ constexpr const char* working_directory = "/workspace/";
 constexpr const char* python = "/usr/bin/python3";
 constexpr const char* bash = "/usr/bin/bash";
 constexpr const char* node = "/usr/bin/node";
+constexpr const char* env_program = "/usr/bin/env";
 constexpr const char* esbuild = "/usr/bin/esbuild";
 
 // TypeScript becomes one module in /tmp, with what it imports from beside it. Programs that mix
@@ -31,29 +33,32 @@ constexpr std::string_view make_module =
   module: { exports: {}, filename: name, id: "." },
 }))("FILE");')sh";
 
-// Node takes the shell's place.
+// Node takes the shell's place, with the shell's own variables.
 constexpr std::string_view run_typescript = R"sh(
 MAKE_MODULE || exit 1
-exec "$0" "$@"
+mapfile -d '' -t given </proc/self/environ
+exec /usr/bin/env -i -- "${given[@]}" "$0" "$@"
 )sh";
 
-// Node takes the shell's place at once and waits for its module at the FIFO of its template.
-// Another process, which is not node's child, waits for the program in the same way, makes the
-// module and hands it over. Node has opened the FIFO when the name is freed for the module itself.
-// Where the name cannot be freed, node's module ends before there is a program, so that this jail
-// is given none. By `set -m` that process has a process group of its own: signals for the program
-// are for node, which survives some that would end this process, and would then run an empty module
-// as a success. esbuild reads files that the program names: it has the program's input, which a
-// shell takes from what runs beside it, and not the FIFO, which it would read without end. The last
-// argument, which says where the program will be, is not node's.
+// Node takes the shell's place at once and waits at the FIFO of its template until its module is
+// made, see waiting_node.h. Another process, which is not node's child, waits for the program in
+// the same way, makes the module and says so. Node has opened the FIFO when the name is freed for
+// the module itself. Where the name cannot be freed or no module is made, node ends. By `set -m`
+// that process has a process group of its own: signals for the program are for node, which survives
+// some that would end this process. esbuild reads files that the program names: it has the
+// program's input, which a shell takes from what runs beside it, and not the FIFO, which it would
+// read without end. The last argument, which says where the program will be, is not node's. Node
+// looks for a package where it is started, and would not look there again: it comes into the
+// working directory once the program's files are there.
 constexpr std::string_view await_typescript = R"sh(
 ( set -m; (
   exec 3>MODULE
   rm MODULE || exit
-  { : "$(<FILE)"; } 2>/dev/null
-  { MAKE_MODULE 3>&- && cat MODULE >&3; } || printf '\nprocess.exit(1)' >&3
+  read -rN 1 <FILE 2>/dev/null
+  MAKE_MODULE 3>&- && echo >&3
 ) <&0 & )
-exec "$0" "${@:1:$#-1}"
+mapfile -d '' -t given </proc/self/environ
+exec /usr/bin/env -i -C / -- "${given[@]}" "$0" "${@:1:$#-1}"
 )sh";
 
 std::string directory_of(const std::string& file) {
@@ -190,6 +195,13 @@ std::vector<std::string> arguments_of(const RunRequest& request) {
 }
 
 std::vector<std::string> waiting_arguments_of(const RunRequest& request) {
+  if (request.language == Language::javascript) {
+    std::vector<std::string> started{env_program, "-C", "/"};
+    std::ranges::move(arguments_for(request.language, working_directory + std::string("main.js"),
+                                    request.memory_limit_mb, request.args),
+                      std::back_inserter(started));
+    return started;
+  }
   std::vector<std::string> arguments = arguments_of(request);
   if (request.language != Language::typescript) return arguments;
   const std::string file = working_directory + program_file_of(request);

@@ -29,6 +29,10 @@ std::optional<Language> language_of_first_line(std::string_view code) noexcept;
 // PATH, so a program cannot be given another python3.
 std::vector<std::string_view> programs_of(Language language);
 
+constexpr bool runs_in_node(Language language) noexcept {
+  return language == Language::javascript || language == Language::typescript;
+}
+
 // The name of the program's own file, in the working directory, where its request names none.
 std::string_view file_name_of(Language language, std::string_view code) noexcept;
 // The same where the request may name one: RunRequest::file_name, as far as the interpreter allows.
@@ -38,8 +42,8 @@ std::string program_file_of(const RunRequest& request);
 // argv and env for `request`: the interpreter, the program's file and the caller's arguments; a
 // small fixed environment, overridden by the caller's.
 std::vector<std::string> arguments_of(const RunRequest& request);
-// argv of an interpreter that is started before its program comes: the same, or, for TypeScript,
-// what waits for the program and leads to the same. It ends in the program's file.
+// argv of an interpreter that is started before its program comes: the same, or what waits for the
+// program and leads to the same. It ends in the program's file.
 std::vector<std::string> waiting_arguments_of(const RunRequest& request);
 // jail::TemplateSpec::pipe for such an interpreter.
 std::string waiting_pipe_of(Language language);

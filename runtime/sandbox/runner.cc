@@ -31,6 +31,7 @@
 #include "runtime/sandbox/run.h"
 #include "runtime/sandbox/template_choice.h"
 #include "runtime/sandbox/time_source.h"
+#include "runtime/sandbox/waiting_node.h"
 #include "runtime/sandbox/warm_fit.h"
 
 namespace runtime {
@@ -323,6 +324,7 @@ class JailRunner final : public Runner {
     if (request.max_processes) spec.limits.processes = *request.max_processes;
     if (request.disk_limit_mb) limit_disk(spec.limits, *request.disk_limit_mb);
     if (options_.jail_file != nullptr) add_jail_file(spec, *options_.jail_file);
+    if (runs_in_node(request.language)) spec.root.files.push_back(waiting_module());
     return spec;
   }
 
@@ -360,6 +362,9 @@ class JailRunner final : public Runner {
     if (what.warmth == jail::Warmth::started) {
       spec.jail.argv = waiting_arguments_of(plain);
       spec.pipe = waiting_pipe_of(what.language);
+      if (runs_in_node(what.language)) {
+        spec.env_at_start = env_of_waiting_node(spec.jail.env);
+      }
     }
     spec.max_memory_bytes = std::uint64_t{max_mb} << 20;
     spec.max_cpu = cpu_of(options_.max_timeout);

@@ -32,14 +32,7 @@ bool suits_waiting_bash(const RunRequest& request) {
                               [&](const InputFile& file) { return counts_seconds(file.content); });
 }
 
-bool brings_package(const RunRequest& request) {
-  return std::any_of(request.files.begin(), request.files.end(),
-                     [](const InputFile& file) { return file.path == "package.json"; });
-}
-
 bool suits_waiting_interpreter(const RunRequest& request) {
-  // A node that waits for its program has looked for this file already.
-  if (request.language == Language::javascript) return !brings_package(request);
   return request.language != Language::bash || suits_waiting_bash(request);
 }
 

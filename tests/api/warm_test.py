@@ -81,10 +81,12 @@ class Warm(PoolTest):
             self.assertEqual(("42\n", False), (result["stdout"], result["warm"]), language)
 
     @unittest.skipUnless(HAS_NODE, "node is missing")
-    def test_a_module_of_javascript_is_another_file(self):
+    def test_a_module_of_javascript_is_warm_too(self):
         self.execute("1", language="javascript", template="javascript")
-        result = self.execute("import 'fs'; console.log(42)", language="javascript", template="javascript")
-        self.assertEqual(("42\n", False), (result["stdout"], result["warm"]))
+        for code, files in (("import 'fs'; console.log(42)", {}), ("console.log(typeof require === 'undefined' && 42)", {"package.json": '{"type": "module"}'})):
+            self.wait_until_warm("javascript")
+            result = self.execute(code, language="javascript", template="javascript", files=files)
+            self.assertEqual(("42\n", True), (result["stdout"], result["warm"]))
 
     def test_arguments_and_variables_reach_the_program(self):
         result = self.warm("import os, sys; print(sys.argv, os.environ['GREETING'])",

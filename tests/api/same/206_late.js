@@ -1,6 +1,6 @@
 // Ends: error 3
 // Observes: timers, promises, the order of the loop's phases, and an exit status set on the way.
-setTimeout(() => console.log("timeout"), 5);
+setTimeout(() => console.log("timeout"), 400);
 setImmediate(() => console.log("immediate"));
 process.nextTick(() => console.log("tick"));
 Promise.resolve().then(() => console.log("promise"));

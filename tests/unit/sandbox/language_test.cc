@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "runtime/sandbox/waiting_node.h"
+
 namespace runtime {
 namespace {
 
@@ -11,6 +13,7 @@ using testing::ElementsAre;
 using testing::ElementsAreArray;
 using testing::HasSubstr;
 using testing::Not;
+using testing::StartsWith;
 
 TEST(Language, PythonIsTheRootsOwn) {
   RunRequest request;
@@ -61,13 +64,36 @@ TEST(Language, ANodeThatWaitsForTypeScriptIsTheSameNode) {
   EXPECT_EQ(waiting.back(), "/workspace/main.ts");
   for (const char* part :
        {"exec 3>/tmp/main.mjs\n", "esbuild /workspace/main.ts ", "--outfile=/tmp/main.mjs ",
-        "$(</workspace/main.ts)", ")(\"/workspace/main.ts\");' 3>&- &&"}) {
+        "read -rN 1 </workspace/main.ts ", ")(\"/workspace/main.ts\");' 3>&- && echo >&3"}) {
     EXPECT_THAT(waiting.at(2), HasSubstr(part));
   }
   EXPECT_EQ(waiting_pipe_of(request.language), "/tmp/main.mjs");
   request.language = Language::javascript;
-  EXPECT_EQ(waiting_arguments_of(request), arguments_of(request));
+  const auto javascript = waiting_arguments_of(request);
+  EXPECT_THAT(std::vector(javascript.begin(), javascript.begin() + 3),
+              ElementsAre("/usr/bin/env", "-C", "/"));
+  EXPECT_EQ(std::vector(javascript.begin() + 3, javascript.end()), arguments_of(request));
   EXPECT_EQ(waiting_pipe_of(request.language), "");
+  // The same node waits for both kinds of modules.
+  request.code = "import 'node:fs'";
+  EXPECT_EQ(waiting_arguments_of(request).back(), "/workspace/main.js");
+  EXPECT_EQ(arguments_of(request).back(), "/workspace/main.mjs");
+}
+
+TEST(Language, ANodeThatWaitsHasAsManyBytesOfVariablesAsAnother) {
+  const std::vector<std::string> shown = environment_of(RunRequest{});
+  const std::vector<std::string> at_start = env_of_waiting_node(shown);
+  const auto bytes_of = [](const std::vector<std::string>& env) {
+    std::size_t bytes = 0;
+    for (const std::string& variable : env) bytes += variable.size() + 1;
+    return bytes;
+  };
+  EXPECT_EQ(bytes_of(at_start), bytes_of(shown));
+  EXPECT_THAT(at_start, Contains(StartsWith("NODE_OPTIONS=-r " + waiting_module().target + " ")));
+  for (const std::string& variable : shown) {
+    EXPECT_THAT(waiting_module().text,
+                HasSubstr("['" + variable.substr(0, variable.find('=')) + "', '"));
+  }
 }
 
 TEST(Language, AFileMayBeAnywhere) {

@@ -19,7 +19,9 @@ RunRequest program(Language language, std::string code = "1") {
 jail::TemplateSpec spec_for(Language language, jail::Warmth warmth) {
   jail::TemplateSpec spec;
   spec.warmth = warmth;
-  spec.jail.argv = arguments_of(program(language));
+  const bool waits = warmth == jail::Warmth::started;
+  spec.jail.argv =
+      waits ? waiting_arguments_of(program(language)) : arguments_of(program(language));
   spec.jail.env = environment_of(program(language));
   spec.max_memory_bytes = 512u << 20;
   spec.max_cpu = 10s;
@@ -132,12 +134,14 @@ TEST(WarmFit, NodeIsToldTheNameOfItsFileAndItsHeapBeforehand) {
   EXPECT_EQ(warm_fit(javascript, request, 5s), WarmFit::cold);
 }
 
-TEST(WarmFit, ANodeThatWaitsHasLookedForItsPackageAlready) {
+TEST(WarmFit, ANodeThatWaitsTakesPackagesAndModules) {
   const auto javascript = spec_for(Language::javascript, jail::Warmth::started);
   RunRequest request = program(Language::javascript, "console.log(1)");
-  request.files = {{"lib/package.json", "{}"}, {"data.json", "{}"}};
+  request.files = {{"package.json", R"({"type": "module"})"}, {"data.json", "{}"}};
   EXPECT_EQ(warm_fit(javascript, request, 5s), WarmFit::lease);
-  request.files.push_back({"package.json", "{}"});
+  request.code = "import 'node:fs'";
+  EXPECT_EQ(warm_fit(javascript, request, 5s), WarmFit::lease);
+  request.file_name = "other.js";
   EXPECT_EQ(warm_fit(javascript, request, 5s), WarmFit::cold);
 }
 
@@ -159,8 +163,7 @@ TEST(WarmFit, ABashThatWaitsDoesTheSameWithShortScriptsAlone) {
 }
 
 TEST(WarmFit, WhatMakesTypeScriptAModuleComesAfterItsFiles) {
-  auto typescript = spec_for(Language::typescript, jail::Warmth::started);
-  typescript.jail.argv = waiting_arguments_of(program(Language::typescript));
+  const auto typescript = spec_for(Language::typescript, jail::Warmth::started);
   RunRequest request = program(Language::typescript, "export const x: number = 1");
   request.files = {{"package.json", "{}"}, {"tsconfig.json", "{}"}};
   EXPECT_EQ(warm_fit(typescript, request, 5s), WarmFit::lease);
