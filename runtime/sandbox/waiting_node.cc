@@ -63,26 +63,31 @@ if (process.env.NODE_OPTIONS !== undefined) {
   }
 }
 function endEarly() {
-  const { emit } = process;
-  const { reallyExit } = process;
+  const { emit, reallyExit } = process;
+  const above = Object.getPrototypeOf(process);
   const isCalledByNode = () => {
-    const limit = Object.getOwnPropertyDescriptor(Error, 'stackTraceLimit');
-    const how = Error.prepareStackTrace;
-    Error.stackTraceLimit = 3;
-    Error.prepareStackTrace = (error, frames) => frames;
-    const frames = new Error().stack;
-    Error.prepareStackTrace = how;
-    Object.defineProperty(Error, 'stackTraceLimit', limit);
-    return frames.length === 2;
+    try {
+      const limit = Object.getOwnPropertyDescriptor(Error, 'stackTraceLimit');
+      const how = Error.prepareStackTrace;
+      Error.stackTraceLimit = 3;
+      Error.prepareStackTrace = (error, frames) => frames;
+      const frames = new Error().stack;
+      Error.prepareStackTrace = how;
+      Object.defineProperty(Error, 'stackTraceLimit', limit);
+      return frames.length === 2;
+    } catch {
+      return false;
+    }
   };
-  Object.defineProperty(Object.getPrototypeOf(process), 'emit', {
+  Object.defineProperty(above, 'emit', {
     configurable: true,
     get() {
+      const inherited = Object.getPrototypeOf(above).emit;
       const ends = this === process && process._exiting && process._events?.exit === undefined;
-      if (ends && process.reallyExit === reallyExit && isCalledByNode()) {
+      if (ends && inherited === emit && process.reallyExit === reallyExit && isCalledByNode()) {
         reallyExit.call(process, process.exitCode || 0);
       }
-      return emit;
+      return inherited;
     },
     set(value) {
       Object.defineProperty(this, 'emit', { value, writable: true, enumerable: true, configurable: true });

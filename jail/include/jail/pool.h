@@ -72,8 +72,9 @@ struct TemplateSpec {
   std::string pipe;
   // With Warmth::started the variables that the interpreter is executed with, where they are not
   // those of jail.env; both must take the same number of bytes, each with a NUL at its end. Once it
-  // waits, /proc/PID/environ of its process shows jail.env. The process's own copy, which its
-  // children inherit, is the interpreter's to set.
+  // waits, /proc/PID/environ of its process shows jail.env, unless the host forbids tracing even of
+  // children (ptrace_scope of Yama). The process's own copy, which its children inherit, is the
+  // interpreter's to set.
   std::vector<std::string> env_at_start;
   // The zygote's work before it forks anything, with Warmth::forked. Trusted code.
   std::vector<std::string> imports;  // modules, in this order

@@ -8,8 +8,9 @@ namespace jail::child {
 
 // Puts `variables`, each ended by NUL, in the place of those that the process `pid` was executed
 // with, which must be as many bytes. `proc` is a proc mount of this pid namespace. The process must
-// be the caller's to trace, wait, and run nothing but what the owner trusts; it may use its first
-// variables no more. Returns 0 or a negative errno: -EPROTO where the sizes differ.
+// wait, and run nothing but what the owner trusts; it may use its first variables no more. Where
+// the host lets nobody trace its children (ptrace_scope of Yama), nothing is done. Returns 0 or a
+// negative errno: -EPROTO where the sizes differ.
 long show_variables(int proc, long pid, const char* variables, std::uint64_t size);
 
 }  // namespace jail::child
