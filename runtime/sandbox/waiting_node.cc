@@ -16,19 +16,19 @@ constexpr const char* path = "/etc/waiting_node.js";
 constexpr std::string_view first_spare = "PIP_BREAK_SYSTEM_PACKAGES=1";
 constexpr std::string_view second_spare = "PYTHONDONTWRITEBYTECODE=1";
 
-// Node runs this before its program, and it leaves nothing behind that the program can find but
-// what node has loaded and compiled. Without NODE_OPTIONS it is in a thread of the program. What is
+// Node runs this before its program, and once more in each thread of it. It leaves nothing behind
+// that the program can find but what node has loaded and compiled, and what ends it early. What is
 // rehearsed is a console of a program: the parts of node that print are loaded when they are first
-// used. The stream has no descriptor. Numbers of asynchronous resources begin where they began
-// in a node that rehearsed nothing. Node's last argument names a
-// file of CommonJS or a module that is made of TypeScript: where the former is missing, the program
-// is an ES module, and where the latter is not announced, it could not be made.
+// used. The stream has no descriptor. Numbers of asynchronous resources begin where they began in a
+// node that rehearsed nothing. Node's last argument names a file of CommonJS or a module that is
+// made of TypeScript: where the former is missing, the program is an ES module, and where the
+// latter is not announced, it could not be made.
 constexpr std::string_view module_text = R"js('use strict';
 delete require.cache[__filename];
 Object.defineProperty(process, '_preload_modules', { value: [], configurable: true, enumerable: true });
 const Module = require('module');
 for (const key in Module._pathCache) delete Module._pathCache[key];
-if (process.env.NODE_OPTIONS !== undefined) {
+if (require('worker_threads').isMainThread) {
   const fs = require('fs');
   for (const name of Object.keys(process.env)) delete process.env[name];
   for (const [name, value] of VARIABLES) process.env[name] = value;

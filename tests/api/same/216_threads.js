@@ -1,7 +1,7 @@
 // Observes: a thread of node that is given everything, nothing, or what it has of its own.
 const { Worker, isMainThread, workerData, parentPort } = require("worker_threads");
 if (isMainThread) {
-  const kinds = [{}, { env: { A: "1" } }, { execArgv: [] }, { argv: ["x"] }, { stdout: true }];
+  const kinds = [{}, { env: { A: "1" } }, { execArgv: [] }, { env: { NODE_OPTIONS: "--no-warnings" } }, { argv: ["x"] }, { stdout: true }];
   const next = () => {
     const options = kinds.shift();
     if (options === undefined) return;
