@@ -28,6 +28,13 @@ long lower_limit_of(int pid, long resource, std::uint64_t most, SoftLimit soft) 
   return raw::call(SYS_prlimit64, pid, resource, raw::address(pair), 0);
 }
 
+long lower_planned_limit(long pid, int resource, const char* plan, std::uint64_t offset,
+                         std::uint64_t given) {
+  if (given >= reinterpret_cast<const std::uint64_t*>(plan + offset)[1]) return 0;
+  const std::uint64_t pair[2] = {given, given};
+  return raw::call(SYS_prlimit64, pid, resource, raw::address(pair), 0);
+}
+
 long map_command(int fd, long* slots) {
   wire::Command probe{};
   if (raw::call(SYS_pread64, fd, raw::address(&probe), sizeof probe, 0) != sizeof probe ||

@@ -27,6 +27,11 @@ enum class SoftLimit : bool { stays, follows };
 // errno.
 long lower_limit_of(int pid, long resource, std::uint64_t most, SoftLimit soft);
 
+// Lowers soft and hard limit of a process that has the plan's to the owner's value where that is
+// less. The plan stays as it is. Returns 0 or a negative errno.
+long lower_planned_limit(long pid, int resource, const char* plan, std::uint64_t offset,
+                         std::uint64_t given);
+
 // Makes a child that calls `become(report)`, which must not return: it ends in start_guest() or in
 // fail_start(). Returns the child's number, and init's end of `report` in `start_report`; or a
 // negative errno.

@@ -182,6 +182,22 @@ bool read_text(int directory, const char* path, Text& out) {
   return true;
 }
 
+OpenedFile::~OpenedFile() {
+  if (fd_ >= 0) raw::call(SYS_close, fd_);
+}
+
+void OpenedFile::open(int directory, const char* path) {
+  fd_ = static_cast<int>(open_to_read(directory, path));
+}
+
+// The kernel writes such a file anew for a read at its start, and hands on as much as there is room
+// for.
+bool OpenedFile::read(Text& out) const {
+  const long got = raw::call(SYS_pread64, fd_, raw::address(out.bytes), sizeof out.bytes - 1, 0);
+  out.bytes[got > 0 ? got : 0] = '\0';
+  return got >= 0;
+}
+
 std::uint64_t parse_number(const char*& p) {
   std::uint64_t value = 0;
   while (*p >= '0' && *p <= '9') value = value * 10 + static_cast<std::uint64_t>(*p++ - '0');
@@ -218,9 +234,9 @@ bool find_size(const char* text, const char* key, std::uint64_t& bytes) {
   return true;
 }
 
-bool read_stat(int proc, const char* process, ProcessStat& out) {
-  Text text;
-  if (!read_text(proc, joined({process, "/stat"}).text, text)) return false;
+namespace {
+
+bool find_fields(const Text& text, ProcessStat& out) {
   // The second field is the name in parentheses. The guest chooses it, so the fields are read from
   // behind the last ')'.
   const char* p = nullptr;
@@ -250,6 +266,17 @@ bool read_stat(int proc, const char* process, ProcessStat& out) {
     }
   }
   return true;
+}
+
+}  // namespace
+
+bool read_stat(int proc, const char* process, ProcessStat& out) {
+  Text text;
+  return read_text(proc, joined({process, "/stat"}).text, text) && find_fields(text, out);
+}
+
+bool read_stat(const OpenedFile& file, Text& room, ProcessStat& out) {
+  return file.read(room) && find_fields(room, out);
 }
 
 bool read_mappings(int proc, const char* process, std::uint64_t most, const Budget& budget,

@@ -30,6 +30,25 @@ struct Text {
 // Returns false where the file cannot be opened.
 bool read_text(int directory, const char* path, Text& out);
 
+// A file that is opened ahead of the moment in which it is to be read, and closed at the end of a
+// scope. Finding a file below /proc takes the kernel longer than writing most of them.
+class OpenedFile {
+ public:
+  OpenedFile() = default;
+  OpenedFile(const OpenedFile&) = delete;
+  OpenedFile& operator=(const OpenedFile&) = delete;
+  ~OpenedFile();
+
+  void open(int directory, const char* path);
+
+  // Reads what the file says at this moment. Returns false where it could not be opened or its
+  // process is gone.
+  bool read(Text& out) const;
+
+ private:
+  int fd_ = -1;
+};
+
 // Returns the decimal number at `p`, which is moved behind it; 0 where there is none.
 std::uint64_t parse_number(const char*& p);
 
@@ -77,6 +96,7 @@ struct ProcessStat {
 // `process` names its directory: its own number or that of one of its threads. Returns false where
 // it is gone.
 bool read_stat(int proc, const char* process, ProcessStat& out);
+bool read_stat(const OpenedFile& file, Text& room, ProcessStat& out);
 
 // A summary of /proc/PID/maps.
 struct Mappings {

@@ -49,14 +49,21 @@ void UnreapedUse::count_time_of(long pid) {
   system_us = sum - user_us;
 }
 
-bool ProgramEnd::read_process() {
-  const Number name = number_of(pid_);
-  Text text;
+void ProgramEnd::expect(int proc, int pid) {
+  proc_ = proc;
+  pid_ = pid;
+  const Number name = number_of(pid);
+  status_.open(proc, joined({name.text, "/status"}).text);
+  stat_.open(proc, joined({name.text, "/stat"}).text);
+  children_.open(proc, joined({name.text, "/task/", name.text, "/children"}).text);
+  inits_children_.open(proc, "1/task/1/children");
+}
+
+bool ProgramEnd::read_process(Text& room) {
   ProcessStat stat;
-  const bool is_read = read_text(proc_, joined({name.text, "/status"}).text, text) &&
-                       find_number(text.bytes, "Threads:", threads_) &&
-                       find_size(text.bytes, "VmHWM:", memory_peak_) &&
-                       read_stat(proc_, name.text, stat);
+  const bool is_read = status_.read(room) && find_number(room.bytes, "Threads:", threads_) &&
+                       find_size(room.bytes, "VmHWM:", memory_peak_) &&
+                       read_stat(stat_, room, stat);
   const bool is_known = is_read && stat.faults_of_children == 0 && !stat.is_leaving();
   if (!is_known) threads_ = 0;
   return is_known;
@@ -65,14 +72,14 @@ bool ProgramEnd::read_process() {
 // Every other process descends from init or from this one, and init's list is read last, since
 // children whose parent has ended are there.
 bool ProgramEnd::is_alone() {
-  const Number name = number_of(pid_);
-  return read_process() && threads_ == 1 &&
-         has_no_children(proc_, joined({name.text, "/task/", name.text}).text) &&
-         is_inits_only_child();
+  Text room;  // one for all, since init would touch more of its stack for the first time
+  return read_process(room) && threads_ == 1 && children_.read(room) && room.bytes[0] == '\0' &&
+         is_inits_only_child(room);
 }
 
 bool ProgramEnd::kill_threads() {
-  if (threads_ < 2 || threads_ > max_threads || !is_inits_only_child()) return false;
+  Text room;
+  if (threads_ < 2 || threads_ > max_threads || !is_inits_only_child(room)) return false;
   // From here on none of the threads makes another thread or process: the kernel looks for this
   // signal before it adds one.
   if (raw::call(SYS_kill, pid_, SIGKILL) != 0) return false;
@@ -84,13 +91,12 @@ bool ProgramEnd::kill_threads() {
     raw::call(SYS_nanosleep, raw::address(&pause), 0);
     left = look_at_threads();
   }
-  return left == Left::all_threads && is_inits_only_child();
+  return left == Left::all_threads && is_inits_only_child(room);
 }
 
-bool ProgramEnd::is_inits_only_child() const {
-  Text text;
-  if (!read_text(proc_, "1/task/1/children", text)) return false;
-  const char* p = text.bytes;
+bool ProgramEnd::is_inits_only_child(Text& room) const {
+  if (!inits_children_.read(room)) return false;
+  const char* p = room.bytes;
   return parse_number(p) == static_cast<std::uint64_t>(pid_) && *skip_spaces(p) == '\0';
 }
 

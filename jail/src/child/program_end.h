@@ -5,6 +5,8 @@
 
 #include <cstdint>
 
+#include "child/proc_files.h"
+
 namespace jail::child {
 
 // The use of a process that is not reaped yet, which no counter of its parent contains before that.
@@ -18,12 +20,15 @@ struct UnreapedUse {
 
 class ProgramEnd {
  public:
-  // `proc` is a proc mount of this pid namespace, `pid` a child of init's that it has not reaped.
-  ProgramEnd(int proc, int pid) : proc_(proc), pid_(pid) {}
+  // Opens what is read at the end, so that it is there by then. `proc` is a proc mount of this pid
+  // namespace, `pid` a child of init's that it has not reaped.
+  void expect(int proc, int pid);
+  bool is_expected() const { return pid_ != 0; }
 
-  // Returns whether the process has one thread, is the jail's only process beside init, and has
-  // never waited for a child, whose usage would be known only at the process's end. All that stays
-  // so as long as its thread waits in its call. Returns false as well where it cannot be read.
+  // Must be called after expect(). Returns whether the process has one thread, is the jail's only
+  // process beside init, and has never waited for a child, whose usage would be known only at the
+  // process's end. All that stays so as long as its thread waits in its call. Returns false as well
+  // where it cannot be read.
   bool is_alone();
 
   // Must be called after is_alone(): the same for a process that has other threads. Kills it, and
@@ -40,12 +45,16 @@ class ProgramEnd {
 
   enum class Left : std::uint8_t { all_threads, some_threads, children };
 
-  bool read_process();
-  bool is_inits_only_child() const;
+  bool read_process(Text& room);
+  bool is_inits_only_child(Text& room) const;
   Left look_at_threads() const;
 
-  int proc_;
-  int pid_;
+  int proc_ = -1;
+  int pid_ = 0;
+  OpenedFile status_;
+  OpenedFile stat_;
+  OpenedFile children_;  // of its first thread
+  OpenedFile inits_children_;
   std::uint64_t threads_ = 0;  // 0: unknown, or it has waited for a child
   std::uint64_t memory_peak_ = 0;
 };

@@ -36,6 +36,8 @@ namespace {
 
 // An interpreter that needs longer than this to ask for its program hangs.
 constexpr std::uint64_t longest_start_ns = 30'000 * ns_per_ms;
+// The time in which an owner that has the report lets go of the jail, which ends at once then.
+constexpr long longest_wait_for_owner_ns = 300'000;
 
 class Init {
  public:
@@ -67,6 +69,7 @@ class Init {
     }
     if (owner_gone_ || start_failed_) return;
     end();
+    let_owner_go_on();
   }
 
  private:
@@ -98,6 +101,8 @@ class Init {
     channel_ = ends[0];
     guest_ = guest.pid;
     watch_.note_inherited();
+    watch_.note_open_files(static_cast<int>(guest_));
+    if ((guest_work_ & wire::guest_ends_early) != 0) expect_end();
     user_before_us_ = guest.cpu_user_us;
     system_before_us_ = guest.cpu_system_us;
     return true;
@@ -151,18 +156,12 @@ class Init {
   }
 
   // Lowers the limits of a guest that runs already.
-  long lower_limits() {
-    const struct {
-      int resource;
-      const std::uint64_t* pair;
-    } limits[] = {{RLIMIT_DATA, lower_limit(base_, plan_.data_limit_offset, order_.data_limit)},
-                  {RLIMIT_CPU, lower_limit(base_, plan_.cpu_limit_offset, order_.cpu_limit_s)}};
-    long done = 0;
-    for (const auto& limit : limits) {
-      if (done != 0) break;
-      done = raw::call(SYS_prlimit64, guest_, limit.resource, raw::address(limit.pair), 0);
-    }
-    return done;
+  long lower_limits() const {
+    const long done =
+        lower_planned_limit(guest_, RLIMIT_DATA, base_, plan_.data_limit_offset, order_.data_limit);
+    if (done != 0) return done;
+    return lower_planned_limit(guest_, RLIMIT_CPU, base_, plan_.cpu_limit_offset,
+                               order_.cpu_limit_s);
   }
 
   void begin_watch() {
@@ -177,10 +176,9 @@ class Init {
   bool release_forked() {
     long done = lower_limits();
     begin_watch();
-    watch_.note_open_files(static_cast<int>(guest_));
     const char go = 1;
+    // The channel stays open, since to close it would take as long as to wake the guest.
     if (done == 0) done = send_bytes(channel_, &go, sizeof go, nullptr, 0);
-    raw::call(SYS_close, channel_);
     return done >= 0 || report_errno(done);
   }
 
@@ -394,13 +392,25 @@ class Init {
     report(wire::message_ended);
   }
 
+  void expect_end() {
+    program_end_.expect(static_cast<int>(slots_[wire::slot_proc]), static_cast<int>(guest_));
+  }
+
+  // Init would go on to its own end, which takes namespaces and mounts apart, before the owner that
+  // its report has woken gets this processor.
+  void let_owner_go_on() const {
+    pollfd owner{control_, POLLIN, 0};
+    const timespec pause{0, longest_wait_for_owner_ns};
+    raw::call(SYS_ppoll, raw::address(&owner), 1, raw::address(&pause), 0);
+  }
+
   // Returns whether nothing of the program, which must have one process, can run any more.
   bool has_stopped() {
-    ProgramEnd program(static_cast<int>(slots_[wire::slot_proc]), static_cast<int>(guest_));
+    if (!program_end_.is_expected()) expect_end();
     // A thread that executes a program meanwhile ends the call, in the name of the process.
-    const bool alone = program.is_alone() && notices_.is_waiting(leave_);
-    unreaped_.memory_peak = program.memory_peak();
-    return alone || program.kill_threads();
+    const bool alone = program_end_.is_alone() && notices_.is_waiting(leave_);
+    unreaped_.memory_peak = program_end_.memory_peak();
+    return alone || program_end_.kill_threads();
   }
 
   // kill() reaches every process of this pid namespace but init itself. A fork that races with the
@@ -474,6 +484,7 @@ class Init {
   std::uint64_t exec_ns_ = 0;
   std::uint64_t guest_end_ns_ = 0;
   std::uint64_t ran_until_ns_ = 0;
+  ProgramEnd program_end_;
   UnreapedUse unreaped_;  // of a guest that waits in exit_group(), or that was killed
 };
 
