@@ -2,6 +2,9 @@
 
 #include <sqlite3.h>
 
+#include <cstddef>
+#include <map>
+
 namespace runtime {
 namespace {
 
@@ -33,7 +36,40 @@ jail::Error error_of(sqlite3* handle, int code) {
 
 }  // namespace
 
-void Statement::Finalize::operator()(sqlite3_stmt* statement) const { sqlite3_finalize(statement); }
+class IdleStatements {
+ public:
+  IdleStatements() = default;
+  IdleStatements(const IdleStatements&) = delete;
+  ~IdleStatements() {
+    for (const auto& [sql, statement] : statements_) sqlite3_finalize(statement);
+  }
+
+  // Null where there is none.
+  sqlite3_stmt* take(std::string_view sql) {
+    const auto found = statements_.find(sql);
+    if (found == statements_.end()) return nullptr;
+    sqlite3_stmt* const statement = found->second;
+    statements_.erase(found);
+    return statement;
+  }
+
+  void keep(sqlite3_stmt* statement) {
+    // What the last step failed with has been said then.
+    sqlite3_reset(statement);
+    sqlite3_clear_bindings(statement);
+    const bool is_kept = statements_.size() < max_statements &&
+                         statements_.try_emplace(sqlite3_sql(statement), statement).second;
+    if (!is_kept) sqlite3_finalize(statement);
+  }
+
+ private:
+  // More than the programs here have; texts that are put together anew each time are no more.
+  static constexpr std::size_t max_statements = 64;
+
+  std::map<std::string, sqlite3_stmt*, std::less<>> statements_;
+};
+
+void Statement::GiveBack::operator()(sqlite3_stmt* statement) const { idle->keep(statement); }
 
 // A value that could not be bound (out of memory) stays null, which the columns refuse.
 Statement& Statement::text(std::string_view value) {
@@ -102,6 +138,8 @@ bool Statement::null_at(int column) const {
   return sqlite3_column_type(statement_.get(), column) == SQLITE_NULL;
 }
 
+Database::Database(sqlite3* handle) : handle_(handle), idle_(std::make_shared<IdleStatements>()) {}
+
 void Database::Close::operator()(sqlite3* handle) const { sqlite3_close_v2(handle); }
 
 jail::Result<Database> Database::open(const std::string& path) {
@@ -126,11 +164,18 @@ jail::Result<void> Database::run(const std::string& sql) {
 }
 
 jail::Result<Statement> Database::prepare(std::string_view sql) {
-  sqlite3_stmt* statement = nullptr;
-  const int code = sqlite3_prepare_v2(handle_.get(), sql.data(), static_cast<int>(sql.size()),
-                                      &statement, nullptr);
+  sqlite3_stmt* statement = idle_->take(sql);
+  if (statement != nullptr) return Statement(statement, idle_);
+  const int code = sqlite3_prepare_v3(handle_.get(), sql.data(), static_cast<int>(sql.size()),
+                                      SQLITE_PREPARE_PERSISTENT, &statement, nullptr);
   if (code != SQLITE_OK) return error_of(handle_.get(), code);
-  return Statement(statement);
+  return Statement(statement, idle_);
+}
+
+jail::Result<void> Database::run_again(std::string_view sql) {
+  auto statement = prepare(sql);
+  if (!statement) return statement.error();
+  return statement->run();
 }
 
 jail::Result<std::int64_t> Database::number(std::string_view sql) {
@@ -166,9 +211,9 @@ jail::Result<std::int64_t> Database::make_tables(const TableFormat& format) {
 }
 
 jail::Result<void> Database::transaction(const std::function<jail::Result<void>()>& work) {
-  if (auto begun = run("BEGIN IMMEDIATE"); !begun) return begun;
+  if (auto begun = run_again("BEGIN IMMEDIATE"); !begun) return begun;
   auto done = work();
-  if (done) done = run("COMMIT");
+  if (done) done = run_again("COMMIT");
   // Some errors have rolled back by themselves; then this ROLLBACK fails, which changes nothing.
   if (!done) static_cast<void>(run("ROLLBACK").has_value());
   return done;

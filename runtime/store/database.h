@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "jail/result.h"
 
@@ -14,7 +15,11 @@ struct sqlite3_stmt;
 
 namespace runtime {
 
+// The compiled statements of a database that nobody uses at the moment, by their text.
+class IdleStatements;
+
 // One prepared statement. Its parameters are bound from the first to the last, then it is stepped.
+// Must be destroyed by the thread that uses its database.
 class Statement {
  public:
   Statement& text(std::string_view value);
@@ -37,12 +42,14 @@ class Statement {
 
  private:
   friend class Database;
-  struct Finalize {
+  struct GiveBack {
     void operator()(sqlite3_stmt* statement) const;
+    std::shared_ptr<IdleStatements> idle;
   };
-  explicit Statement(sqlite3_stmt* statement) : statement_(statement) {}
+  Statement(sqlite3_stmt* statement, std::shared_ptr<IdleStatements> idle)
+      : statement_(statement, GiveBack{std::move(idle)}) {}
 
-  std::unique_ptr<sqlite3_stmt, Finalize> statement_;
+  std::unique_ptr<sqlite3_stmt, GiveBack> statement_;
   int bound_ = 0;
 };
 
@@ -65,6 +72,7 @@ class Database {
   // Whether what is in it goes with this process.
   bool is_in_memory() const;
   jail::Result<void> run(const std::string& sql);
+  // Compiles a text once: to do so takes longer than to run most statements.
   jail::Result<Statement> prepare(std::string_view sql);
   // The first column of the first row.
   jail::Result<std::int64_t> number(std::string_view sql);
@@ -78,9 +86,11 @@ class Database {
   struct Close {
     void operator()(sqlite3* handle) const;
   };
-  explicit Database(sqlite3* handle) : handle_(handle) {}
+  explicit Database(sqlite3* handle);
+  jail::Result<void> run_again(std::string_view sql);
 
   std::unique_ptr<sqlite3, Close> handle_;
+  std::shared_ptr<IdleStatements> idle_;
 };
 
 }  // namespace runtime

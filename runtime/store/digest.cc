@@ -16,8 +16,11 @@ struct Crypto {
   LateLibrary library{"libcrypto.so.3", "install OpenSSL 3 (Debian: libssl3)"};
   decltype(&::EVP_Digest) EVP_Digest = library.function("EVP_Digest");
   decltype(&::EVP_sha1) EVP_sha1 = library.function("EVP_sha1");
-  decltype(&::EVP_sha256) EVP_sha256 = library.function("EVP_sha256");
+  decltype(&::EVP_MD_fetch) EVP_MD_fetch = library.function("EVP_MD_fetch");
   decltype(&::HMAC) HMAC = library.function("HMAC");
+  // libcrypto looks an algorithm that is not fetched up each time, which takes longer than the hash
+  // of a short program.
+  const EVP_MD* sha256 = EVP_MD_fetch(nullptr, "SHA2-256", nullptr);
 };
 
 const Crypto& crypto() {
@@ -56,7 +59,7 @@ std::string digest_by(const EVP_MD* algorithm, std::string_view bytes) {
 }  // namespace
 
 std::string sha256(std::string_view bytes) {
-  return hexadecimal(digest_by(crypto().EVP_sha256(), bytes));
+  return hexadecimal(digest_by(crypto().sha256, bytes));
 }
 
 std::string sha1(std::string_view bytes) { return digest_by(crypto().EVP_sha1(), bytes); }
@@ -65,8 +68,8 @@ std::string hmac_sha256(std::string_view key, std::string_view bytes) {
   Bytes digest;
   unsigned count = 0;
   const auto* text = reinterpret_cast<const unsigned char*>(bytes.data());
-  if (crypto().HMAC(crypto().EVP_sha256(), key.data(), static_cast<int>(key.size()), text,
-                    bytes.size(), digest.data(), &count) == nullptr) {
+  if (crypto().HMAC(crypto().sha256, key.data(), static_cast<int>(key.size()), text, bytes.size(),
+                    digest.data(), &count) == nullptr) {
     std::abort();
   }
   return bytes_of(digest, count);
