@@ -36,8 +36,8 @@ namespace {
 
 // An interpreter that needs longer than this to ask for its program hangs.
 constexpr std::uint64_t longest_start_ns = 30'000 * ns_per_ms;
-// The time in which an owner that has the report lets go of the jail, which ends at once then.
-constexpr long longest_wait_for_owner_ns = 300'000;
+// The time that init leaves its processor to an owner that has the report.
+constexpr long pause_for_owner_ns = 300'000;
 
 class Init {
  public:
@@ -397,11 +397,11 @@ class Init {
   }
 
   // Init would go on to its own end, which takes namespaces and mounts apart, before the owner that
-  // its report has woken gets this processor.
-  void let_owner_go_on() const {
-    pollfd owner{control_, POLLIN, 0};
-    const timespec pause{0, longest_wait_for_owner_ns};
-    raw::call(SYS_ppoll, raw::address(&owner), 1, raw::address(&pause), 0);
+  // its report has woken, and whom that one answers, get this processor. The close of the control
+  // socket ends no wait: an owner lets go of a jail before it answers.
+  static void let_owner_go_on() {
+    const timespec pause{0, pause_for_owner_ns};
+    raw::call(SYS_nanosleep, raw::address(&pause), 0);
   }
 
   // Returns whether nothing of the program, which must have one process, can run any more.

@@ -214,7 +214,10 @@ Result<Output> Jail::communicate(std::string_view input, std::uint64_t max_bytes
     if (watched[2].revents != 0) err.read_some();
     if (watched[3].revents == 0) continue;
     if (const auto now = advance(); !now) return now.error();
-    if (state.phase == Phase::ended) deadline = steady_clock::now() + patience_with_kernel;
+    if (state.phase != Phase::ended) continue;
+    deadline = steady_clock::now() + patience_with_kernel;
+    // It would leave its processor to an owner that answers, and the streams end with it.
+    state.kill_init();
   }
   if (!state.dies_within(patience_with_kernel)) {
     return Error{

@@ -336,11 +336,13 @@ void Jail::cancel() noexcept {
 
 void Jail::kill(Ended why) noexcept { state_->kill(by_owner(why)); }
 
+void Jail::State::kill_init() const noexcept {
+  if (process.valid()) ::syscall(SYS_pidfd_send_signal, process.get(), SIGKILL, nullptr, 0);
+}
+
 void Jail::State::kill(Ended why) noexcept {
   if (phase == Phase::ended) return;
-  if (process.valid()) {
-    ::syscall(SYS_pidfd_send_signal, process.get(), SIGKILL, nullptr, 0);
-  }
+  kill_init();
   // An init whose pidfd has not come yet ends when it finds nobody at the other end. The descriptor
   // stays open: an event loop may hold it.
   ::shutdown(control.get(), SHUT_RDWR);
