@@ -69,7 +69,7 @@ class Init {
     }
     if (owner_gone_ || start_failed_) return;
     end();
-    let_owner_go_on();
+    if (plan_.kind != wire::plan_cold) let_owner_go_on();
   }
 
  private:
@@ -398,7 +398,8 @@ class Init {
 
   // Init would go on to its own end, which takes namespaces and mounts apart, before the owner that
   // its report has woken, and whom that one answers, get this processor. The close of the control
-  // socket ends no wait: an owner lets go of a jail before it answers.
+  // socket ends no wait: an owner lets go of a jail before it answers. A cold run takes so long
+  // that its owner rather has all of it gone.
   static void let_owner_go_on() {
     const timespec pause{0, pause_for_owner_ns};
     raw::call(SYS_nanosleep, raw::address(&pause), 0);
