@@ -3,7 +3,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstring>
+#include <string_view>
 
 #include "parent/sealed_file.h"
 #include "plan/plan.h"
@@ -12,8 +14,8 @@ namespace jail {
 namespace {
 
 template <class T>
-void append(std::string& image, const T* objects, std::size_t count) {
-  image.append(reinterpret_cast<const char*>(objects), count * sizeof(T));
+std::string_view bytes_of(const T* objects, std::size_t count) {
+  return {reinterpret_cast<const char*>(objects), count * sizeof(T)};
 }
 
 // Offsets into Plan::bytes become offsets into the image.
@@ -28,6 +30,34 @@ std::vector<wire::Call> placed(const CallList& list, std::uint64_t bytes_offset)
   }
   return calls;
 }
+
+// The places in Plan::bytes that hold an offset, in ascending order, and what each holds in the
+// image.
+struct Pointers {
+  std::vector<std::uint32_t> places;
+  std::vector<std::uint64_t> targets;
+
+  Pointers(const Plan& plan, std::uint64_t bytes_offset) : places(plan.relocations) {
+    std::ranges::sort(places);
+    targets.reserve(places.size());
+    for (const std::uint32_t place : places) {
+      std::uint64_t target = 0;
+      std::memcpy(&target, plan.bytes.data() + place, sizeof target);
+      targets.push_back(target + bytes_offset);
+    }
+  }
+
+  // `bytes` are the contents of a jail's files for the most part, so they are not copied.
+  void add_bytes(std::string_view bytes, std::vector<std::string_view>& parts) const {
+    std::size_t next = 0;
+    for (std::size_t i = 0; i < places.size(); ++i) {
+      parts.push_back(bytes.substr(next, places[i] - next));
+      parts.push_back(bytes_of(&targets[i], 1));
+      next = places[i] + sizeof targets[i];
+    }
+    parts.push_back(bytes.substr(next));
+  }
+};
 
 }  // namespace
 
@@ -62,22 +92,14 @@ Result<Fd> to_image(const Plan& plan) {
   places.reserve(plan.relocations.size());
   for (const std::uint32_t place : plan.relocations) places.push_back(bytes_offset + place);
 
-  std::string image;
-  image.reserve(header.size);
-  append(image, &header, 1);
-  for (const CallList* list : {&plan.init, &plan.guest}) {
-    const std::vector<wire::Call> calls = placed(*list, bytes_offset);
-    append(image, calls.data(), calls.size());
-  }
-  append(image, places.data(), places.size());
-  image += plan.bytes;
-  for (const std::uint64_t place : places) {
-    std::uint64_t target = 0;
-    std::memcpy(&target, image.data() + place, sizeof target);
-    target += bytes_offset;
-    std::memcpy(image.data() + place, &target, sizeof target);
-  }
-  return sealed_file("jail-plan", image, SealedUse::read);
+  const std::vector<wire::Call> init = placed(plan.init, bytes_offset);
+  const std::vector<wire::Call> guest = placed(plan.guest, bytes_offset);
+  const Pointers pointers(plan, bytes_offset);
+  std::vector<std::string_view> parts = {bytes_of(&header, 1), bytes_of(init.data(), init.size()),
+                                         bytes_of(guest.data(), guest.size()),
+                                         bytes_of(places.data(), places.size())};
+  pointers.add_bytes(plan.bytes, parts);
+  return sealed_file("jail-plan", parts, SealedUse::read);
 }
 
 }  // namespace jail
