@@ -25,7 +25,7 @@ Result<JailSpec> spec_of(const SourceOptions& options) {
   JailSpec spec;
   spec.argv = runtime::arguments_of(request);
   spec.env = runtime::environment_of(request);
-  spec.root = std::move(root->view);
+  spec.root = *root->view;
   spec.filter = std::move(*filter);
   spec.limits.memory_bytes = std::uint64_t{options.memory_mb} << 20;
   return spec;

@@ -24,7 +24,7 @@ jail::Result<JailBase> jail_base_of(const Template& what, const JailBase& usual)
   if (!what.rootfs.empty()) {
     auto root = find_program_root(what.rootfs, {});
     if (!root) return in_template(what, "rootfs", root.error());
-    base.root = std::make_shared<const jail::Root>(std::move(root->view));
+    base.root = root->view;
   }
   if (!what.policy.empty()) {
     const auto text = read_text_file(what.policy, max_policy_bytes);

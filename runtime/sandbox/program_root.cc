@@ -49,12 +49,12 @@ bool has_program(const ProgramRoot& root, std::string_view path) {
       static_cast<int>(::syscall(SYS_openat2, tree.get(), name.c_str(), &how, sizeof how)));
   struct stat status {};
   return program.valid() && ::fstat(program.get(), &status) == 0 && S_ISREG(status.st_mode) &&
-         (status.st_mode & S_IXOTH) != 0 && !is_hidden(program, root.view);
+         (status.st_mode & S_IXOTH) != 0 && !is_hidden(program, *root.view);
 }
 
 // For a message that `path` is missing: names a program that might be mistaken for it.
 std::string what_is_hidden(const ProgramRoot& root, std::string_view path) {
-  for (const std::string& hidden : root.view.hidden) {
+  for (const std::string& hidden : root.view->hidden) {
     const std::string there = hidden + "/bin/" + std::string(last_part(path));
     if (::access(there.c_str(), X_OK) == 0) {
       return " (" + there + " is not shown to programs: no package brought it)";
@@ -85,18 +85,41 @@ Result<std::string> manifest_text(const std::string& path) {
   return read_text(file.get(), path, max_manifest_bytes);
 }
 
+// Whether a manifest, of which nothing else is wanted, has its languages and was written to its
+// end. A parser of JSON is a library that takes longer to load than a program's jail to make.
+bool looks_whole(std::string_view manifest) {
+  constexpr std::string_view blanks = " \t\r\n";
+  constexpr std::string_view key = "\"languages\"";
+  const auto skip_blanks = [&](std::size_t at) { return manifest.find_first_not_of(blanks, at); };
+  const std::size_t last = manifest.find_last_not_of(blanks);
+  const std::size_t found = manifest.find(key);
+  if (found == manifest.npos || manifest[last] != '}') return false;
+  const std::size_t colon = skip_blanks(found + key.size());
+  if (colon == manifest.npos || manifest[colon] != ':') return false;
+  const std::size_t value = skip_blanks(colon + 1);
+  return value != manifest.npos && manifest[value] == '{';
+}
+
+Error without_languages(const std::string& path) {
+  return {ErrorKind::invalid, path + ": has no languages", 0, {}};
+}
+
 // Reads what rootfs/build wrote down. A guest's safety does not depend on any of it.
-Result<void> read_manifest(ProgramRoot& root) {
+Result<void> read_manifest(ProgramRoot& root, Versions versions) {
   const std::string path = root.directory + manifest_name;
   const auto text = manifest_text(path);
   if (!text) return text.error();
+  if (versions == Versions::unread) {
+    if (!looks_whole(*text)) return without_languages(path);
+    return {};
+  }
   const auto value = json::parse(*text, path);
   if (!value) return value.error();
   const auto* object = value->as_object();
   const auto member =
       object == nullptr ? json::Object::const_iterator{} : object->find("languages");
   if (object == nullptr || member == object->end() || member->second.as_object() == nullptr) {
-    return Error{ErrorKind::invalid, path + ": has no languages", 0, {}};
+    return without_languages(path);
   }
   for (const auto& [key, version] : *member->second.as_object()) {
     // The version of the bash package, without its revision.
@@ -117,14 +140,14 @@ Result<ProgramRoot> open_built(const std::string& path) {
   root.kind = ProgramRoot::Kind::built;
   root.directory = std::filesystem::canonical(path, error).string();
   if (error) return Error{ErrorKind::refused, "use " + path + " as a root", error.value(), {}};
-  root.view = std::move(*view);
+  root.view = std::make_shared<const jail::Root>(std::move(*view));
   find_programs(root);
   return root;
 }
 
 ProgramRoot open_host() {
   ProgramRoot root;
-  root.view = jail::host_root();
+  root.view = std::make_shared<const jail::Root>(jail::host_root());
   find_programs(root);
   // Debian's python3 is a link that names the version; other programs tell theirs only when they
   // run.
@@ -178,7 +201,7 @@ std::vector<std::string> default_root_places(const Environment& environment) {
 }
 
 Result<ProgramRoot> find_program_root(const std::string& configured,
-                                      const std::vector<std::string>& places) {
+                                      const std::vector<std::string>& places, Versions versions) {
   if (configured == "host") return with_python(open_host());
   if (!configured.empty()) {
     auto root = open_built(configured);
@@ -186,13 +209,13 @@ Result<ProgramRoot> find_program_root(const std::string& configured,
     // A tree that was made in another way has no manifest, but it must have a python.
     struct stat status {};
     if (::lstat((root->directory + manifest_name).c_str(), &status) == 0) {
-      if (auto read = read_manifest(*root); !read) return read.error();
+      if (auto read = read_manifest(*root, versions); !read) return read.error();
     }
     return with_python(std::move(*root));
   }
   for (const std::string& place : places) {
     auto root = open_built(place);
-    if (root && read_manifest(*root)) return with_python(std::move(*root));
+    if (root && read_manifest(*root, versions)) return with_python(std::move(*root));
   }
   return with_python(open_host());
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -20,7 +21,7 @@ struct ProgramRoot {
   };
   Kind kind = Kind::host;
   std::string directory = "/";
-  jail::Root view;
+  std::shared_ptr<const jail::Root> view = std::make_shared<const jail::Root>();
   // The version of each program that languages need and the root has, by its name ("node"); empty
   // where only running the program would tell it.
   std::map<std::string, std::string, std::less<>> versions;
@@ -29,11 +30,18 @@ struct ProgramRoot {
 // The places where a built root is looked for by default: the user's own cache, then the system's.
 std::vector<std::string> default_root_places(const Environment& environment);
 
+// What of a built root is wanted beside its files.
+enum class Versions {
+  read,    // those of its programs, of which its manifest tells
+  unread,  // nothing: its manifest has to be whole, but is not understood
+};
+
 // `configured`: "host", an absolute path, or empty for the first of `places` that holds an intact
 // built root, or the host's where none does. Errors: a configured directory that cannot be used; a
 // root without /usr/bin/python3.
 jail::Result<ProgramRoot> find_program_root(const std::string& configured,
-                                            const std::vector<std::string>& places);
+                                            const std::vector<std::string>& places,
+                                            Versions versions = Versions::read);
 
 // The command that builds a root: that of the package where it is installed, else that of the
 // source tree.

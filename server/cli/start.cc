@@ -57,7 +57,8 @@ jail::Result<runtime::CgroupChoice> take_cgroup(const runtime::Config& config,
 
 // Opens the root that programs see, and enters a range of users for jails. Does nothing, or only
 // ends root, where there is none; the errors are those of enter_own_users().
-jail::Result<OwnUsers> take_own_users(Start& start, const std::optional<std::string>& user) {
+jail::Result<OwnUsers> take_own_users(Start& start, const std::optional<std::string>& user,
+                                      runtime::Versions versions) {
   const auto without = [&](std::string why) -> jail::Result<OwnUsers> {
     if (start.config.jail_users.mode == runtime::JailUsers::Mode::range) {
       return jail::Error{jail::ErrorKind::refused, "SANDBOX_USERS: " + why, 0, {}};
@@ -69,7 +70,7 @@ jail::Result<OwnUsers> take_own_users(Start& start, const std::optional<std::str
   }
   // Inside of the range the files of root seem to be nobody's.
   auto root = runtime::find_program_root(start.config.rootfs,
-                                         runtime::default_root_places(start.environment));
+                                         runtime::default_root_places(start.environment), versions);
   if (!root) return OwnUsers{.range = nullptr, .why_none = root.error().message()};
   if (auto why = why_own_users_see_no_root(start.config, *root)) return without(std::move(*why));
   start.root = std::move(*root);
@@ -132,7 +133,7 @@ jail::Result<Start> start(StartRequest request, StartFailures* tolerated) {
     if (const auto done = request.before_root_ends(); !done) return done.error();
   }
   if (request.may_have_own_users) {
-    auto users = take_own_users(result, user);
+    auto users = take_own_users(result, user, request.versions);
     if (!users) return users.error();
     if (users->range != nullptr) {
       result.users = std::move(*users);
@@ -144,7 +145,8 @@ jail::Result<Start> start(StartRequest request, StartFailures* tolerated) {
   }
   if (const auto dropped = drop_privileges(user); !dropped) return dropped.error();
   if (!settle(runtime::find_program_root(result.config.rootfs,
-                                         runtime::default_root_places(result.environment)),
+                                         runtime::default_root_places(result.environment),
+                                         request.versions),
               result.root, slot(&StartFailures::root), end)) {
     return in_option(request.host, "SANDBOX_ROOTFS", *end);
   }
@@ -163,7 +165,7 @@ runtime::RunnerOptions runner_options(const Start& start) {
   options.max_timeout = config.ceilings.timeout;
   options.cgroups = start.cgroup.tree;
   options.ids = start.users.range;
-  options.root = std::make_shared<const jail::Root>(start.root.view);
+  options.root = start.root.view;
   return options;
 }
 

@@ -30,6 +30,8 @@ struct StartRequest {
   // Whether a .env is for more than how programs run: who runs one program may stand in a directory
   // whose .env is another program's.
   bool reads_all_of_dotenv = true;
+  // Whether the command tells the versions of what it runs.
+  runtime::Versions versions = runtime::Versions::read;
   // False: jails share files of the host with this process's user.
   bool may_have_own_users = true;
 };

@@ -60,12 +60,25 @@ TEST_F(ProgramRootTest, TakesThePlaceWithAManifest) {
   EXPECT_THAT(describe(*root), HasSubstr("python 3.13.5, bash 5.2.37"));
 }
 
+TEST_F(ProgramRootTest, WhoNeedsNoVersionsGetsTheSameRootWithoutThem) {
+  manifest("{\n \"format\": 1,\n \"languages\" : {\"python\": \"3.11.2\"}\n}\n");
+  const auto root = find_program_root("", {place_}, Versions::unread);
+  ASSERT_TRUE(root) << root.error().message();
+  EXPECT_EQ(root->kind, ProgramRoot::Kind::built);
+  EXPECT_EQ(root->directory, place_);
+  EXPECT_EQ(root->versions.at("python3"), "");
+  EXPECT_EQ(find_program_root("", {place_})->versions.at("python3"), "3.11.2");
+}
+
 TEST_F(ProgramRootTest, APlaceThatIsNotIntactIsPassedOver) {
   for (const char* text : {"", "{", "[]", "{}", R"({"languages": 1})"}) {
     manifest(text);
     const auto root = find_program_root("", {place_});
     ASSERT_TRUE(root) << root.error().message();
     EXPECT_EQ(root->kind, ProgramRoot::Kind::host) << text;
+    const auto unread = find_program_root("", {place_}, Versions::unread);
+    ASSERT_TRUE(unread) << unread.error().message();
+    EXPECT_EQ(unread->kind, ProgramRoot::Kind::host) << text;
     EXPECT_NE(error_of(place_), "no error") << "named by the operator it is an error: " << text;
   }
 }
@@ -96,7 +109,7 @@ TEST_F(ProgramRootTest, ALinkIsFollowedOnce) {
   const auto root = find_program_root(link, {});
   ASSERT_TRUE(root) << root.error().message();
   EXPECT_EQ(root->directory, place_);
-  EXPECT_EQ(root->view.binds.front().source, place_ + "/usr");
+  EXPECT_EQ(root->view->binds.front().source, place_ + "/usr");
 }
 
 TEST_F(ProgramRootTest, LinksInTheTreeStayLinks) {
