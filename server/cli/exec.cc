@@ -11,6 +11,7 @@
 #include <cstdio>
 #include <memory>
 #include <optional>
+#include <thread>
 
 #include "runtime/config/text_file.h"
 #include "runtime/jail_file/jail_file.h"
@@ -41,13 +42,34 @@ namespace {
 
 namespace asio = boost::asio;
 
+// Works for a pool whose only thread is held up otherwise, so that signals are still heard.
+class SecondThread {
+ public:
+  explicit SecondThread(asio::thread_pool& pool) : pool_(pool) {}
+  SecondThread(const SecondThread&) = delete;
+  ~SecondThread() {
+    pool_.stop();
+    if (thread_.joinable()) thread_.join();
+  }
+
+  // Does nothing where it works already.
+  void begin() {
+    if (!thread_.joinable()) thread_ = std::thread([this] { pool_.attach(); });
+  }
+
+ private:
+  asio::thread_pool& pool_;
+  std::thread thread_;
+};
+
 // Passes output on as it comes. Where nobody reads any more the program is ended, as the signal
 // for a broken pipe would have ended it. Where somebody reads later, the program waits, and its end
 // does not.
 class Passthrough {
  public:
-  explicit Passthrough(runtime::Cancel cancel)
+  Passthrough(runtime::Cancel cancel, SecondThread& second)
       : cancel_(std::move(cancel)),
+        second_(second),
         out_(reopened_terminal(STDOUT_FILENO)),
         err_(reopened_terminal(STDERR_FILENO)) {}
 
@@ -57,7 +79,11 @@ class Passthrough {
     const bool is_out = stream == runtime::Stream::standard_output;
     const jail::Fd& own = is_out ? out_ : err_;
     const int fd = own.valid() ? own.get() : is_out ? STDOUT_FILENO : STDERR_FILENO;
-    if (write_all_while(fd, bytes, [this] { return !cancel_.requested(); })) return;
+    const auto goes_on = [&] {
+      if (!takes_bytes(fd)) second_.begin();
+      return !cancel_.requested();
+    };
+    if (write_all_while(fd, bytes, goes_on)) return;
     error_ = errno;
     cancel_.request();
   }
@@ -77,6 +103,7 @@ class Passthrough {
 
   std::string error_tail_;
   runtime::Cancel cancel_;
+  SecondThread& second_;
   const jail::Fd out_;
   const jail::Fd err_;
   std::atomic<int> error_{0};
@@ -322,7 +349,8 @@ int run(runtime::Runner& runner, asio::thread_pool& pool, const Program& program
   options.signals = std::make_shared<runtime::ProgramSignals>();
   Interrupt interrupt(pool.get_executor(), options.cancel,
                       [signals = options.signals](int number) { signals->send(number); });
-  const auto passthrough = std::make_shared<Passthrough>(options.cancel);
+  SecondThread second(pool);
+  const auto passthrough = std::make_shared<Passthrough>(options.cancel, second);
   options.standard_input_fd = program.input_fd;
   if (mode == ExecOptions::Mode::stream) {
     options.collect_output = false;
@@ -407,6 +435,7 @@ int exec(ExecOptions options, runtime::Environment environment) {
              .environment = std::move(environment),
              .before_root_ends = [&directories] { return directories->remember_caller(); },
              .reads_all_of_dotenv = false,
+             .versions = runtime::Versions::unread,
              .may_have_own_users = !shows_files_of_host(*jail_file)});
   if (!started) return fail_to_start(started.error().message());
   auto templates = templates_for(options, started->config);
@@ -422,7 +451,7 @@ int exec(ExecOptions options, runtime::Environment environment) {
   if (const auto refusal = runtime::check_program(request, rules)) {
     return fail(exit_usage, in_options(refusal->detail));
   }
-  asio::thread_pool pool(2);
+  asio::thread_pool pool(0);  // this thread works for it, see run_once()
   runtime::RunnerOptions limits = runner_options(*started);
   limits.max_timeout = rules.ceilings.timeout;
   limits.max_memory_mb = rules.ceilings.memory_limit_mb;

@@ -48,12 +48,19 @@ int print(std::string_view bytes) {
   return fail(exit_own_failure, error.message());
 }
 
+bool takes_bytes(int fd) {
+  pollfd entry{.fd = fd, .events = POLLOUT, .revents = 0};
+  return ::poll(&entry, 1, 0) != 0;
+}
+
 bool write_all_while(int fd, std::string_view bytes, const std::function<bool()>& goes_on) {
   return write_when(fd, bytes, [&] {
     constexpr int pause_ms = 100;
     pollfd entry{.fd = fd, .events = POLLOUT, .revents = 0};
     while (goes_on()) {
-      if (::poll(&entry, 1, pause_ms) != 0) return true;
+      const int found = ::poll(&entry, 1, pause_ms);
+      // A signal that this thread takes says nothing of `fd`.
+      if (found > 0 || (found < 0 && errno != EINTR)) return true;
     }
     return false;
   });

@@ -20,8 +20,11 @@ int print(std::string_view bytes);
 // second, says no: nobody may ever read what is written.
 bool write_all_while(int fd, std::string_view bytes, const std::function<bool()>& goes_on);
 
-// The same, in pieces, each after `can_write` has waited until poll(2) says that `fd` takes some;
-// it returns false to end the writing with EINTR.
+// Whether poll(2) says right now that `fd` takes some.
+bool takes_bytes(int fd);
+
+// The same as write_all(), in pieces, each after `can_write` has waited until poll(2) says that
+// `fd` takes some; it returns false to end the writing with EINTR.
 bool write_when(int fd, std::string_view bytes, const std::function<bool()>& can_write);
 
 // The terminal that `fd` is, opened once more so that writing to it never waits; not valid where it
