@@ -417,19 +417,23 @@ Command parse_arguments(std::vector<std::string> args, const std::string& versio
   app.set_version_flag("--version", "agent-sandbox " + version);
   app.require_subcommand(1);
   define_exec(commands);
-  define_serve(commands);
   AgentCommands agent_commands;
-  agent_commands.define(app);
   client::SandboxCommands sandbox_commands;
-  sandbox_commands.define(app);
   client::JobsCommands jobs_commands;
-  jobs_commands.define(app);
   client::VolumeCommands volume_commands;
-  volume_commands.define(app);
   client::WebhookCommands webhook_commands;
-  webhook_commands.define(app);
-  define_mcp(commands);
-  define_doctor(commands);
+  // To describe the others takes as long as all else that `exec` does with its command line.
+  const bool names_exec = !args.empty() && args.front() == "exec";
+  if (!names_exec) {
+    define_serve(commands);
+    agent_commands.define(app);
+    sandbox_commands.define(app);
+    jobs_commands.define(app);
+    volume_commands.define(app);
+    webhook_commands.define(app);
+    define_mcp(commands);
+    define_doctor(commands);
+  }
   spell_out(args);
   std::vector<std::string> guest_args = take_guest_args(args);
   if (const auto unknown = unknown_word(app, args)) {
