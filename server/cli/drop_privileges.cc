@@ -110,7 +110,8 @@ jail::Result<std::optional<Identity>> next_identity(const std::optional<std::str
         jail::ErrorKind::refused, "--user: only root can become another user", 0, {}};
   }
   if (!is_root) return std::optional<Identity>();
-  const auto own = find_identity("agent-sandbox");
+  // Where there is no such user, each question goes through all user databases of the host.
+  static const auto own = find_identity("agent-sandbox");
   return std::optional(own ? *own : fallback_identity);
 }
 
