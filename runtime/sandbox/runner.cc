@@ -476,10 +476,7 @@ class JailRunner final : public Runner {
 
 Result<std::unique_ptr<Runner>> Runner::create(asio::any_io_executor executor,
                                                RunnerOptions options) {
-  jail::Policy policy =
-      options.jail_file == nullptr ? jail::default_policy() : options.jail_file->policy;
-  Result<jail::FilterProgram> filter = jail::compile_policy(policy);
-  if (!filter) return filter.error();
+  // The launcher is first: while it is loaded, this process goes on with the policy.
   const auto news = std::make_shared<NetworkNews>();
   auto launchers = Launchers::start({.executor = executor,
                                      .cgroups = options.cgroups,
@@ -487,6 +484,10 @@ Result<std::unique_ptr<Runner>> Runner::create(asio::any_io_executor executor,
                                      .egress = options.egress,
                                      .on_egress = news->before(options.on_egress)});
   if (!launchers) return launchers.error();
+  jail::Policy policy =
+      options.jail_file == nullptr ? jail::default_policy() : options.jail_file->policy;
+  Result<jail::FilterProgram> filter = jail::compile_policy(policy);
+  if (!filter) return filter.error();
   JailBase base{.root = options.root, .policy = std::move(policy), .filter = std::move(*filter)};
   if (base.root == nullptr) base.root = std::make_shared<const jail::Root>(jail::host_root());
   auto runner = std::make_unique<JailRunner>(std::move(executor), std::move(options),
