@@ -10,6 +10,19 @@
 #include <optional>
 
 #include "runtime/json/writer.h"
+#include "runtime/loader/late_library.h"
+
+// The one function of libsimdjson that its headers call. The library comes with the first document.
+simdjson::internal::atomic_ptr<const simdjson::implementation>&
+simdjson::get_active_implementation() {
+  using Chosen = internal::atomic_ptr<const implementation>&();
+  static Chosen* const chosen = [] {
+    const runtime::LateLibrary library(SIMDJSON_SONAME, "install simdjson (Debian: libsimdjson14)");
+    Chosen* const function = library.function("_ZN8simdjson25get_active_implementationEv");
+    return function;
+  }();
+  return chosen();
+}
 
 namespace runtime::json {
 namespace {
@@ -327,6 +340,9 @@ jail::Result<Value> parse(std::string_view text, std::string_view what) {
   if (count_values(text) > max_values) {
     return invalid(what, "more than " + std::to_string(max_values) + " values");
   }
+  // Asked here, since the parser's functions are noexcept: where the library is missing, that is
+  // thrown.
+  static_cast<void>(simdjson::get_active_implementation());
   dom::parser parser;
   // simdjson counts the document itself as a level; the copier enforces the exact bound.
   if (const auto error = parser.allocate(text.size() + 1, max_depth + 2); error) {

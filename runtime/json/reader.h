@@ -56,7 +56,7 @@ inline constexpr std::size_t max_values = 100'000;
 
 // Refuses a byte order mark, as RFC 8259 allows. A number that fits no double is an error. `what`
 // names the document in errors: "body", "agent-sandbox.json". Errors: ErrorKind::invalid; `doing`
-// reads "body: duplicate key \"code\"".
+// reads "body: duplicate key \"code\"". Throws std::runtime_error where there is no simdjson.
 jail::Result<Value> parse(std::string_view text, std::string_view what);
 
 }  // namespace runtime::json

@@ -64,9 +64,9 @@ struct TableFormat {
 // Must be used by one thread at a time.
 class Database {
  public:
-  // ":memory:" keeps everything in memory. Errors, here and below: ErrorKind::refused where another
-  // process holds the file, invalid where it is damaged or no database, exhausted where the disk is
-  // full, else kernel.
+  // ":memory:" keeps everything in memory. Throws std::runtime_error where there is no SQLite.
+  // Errors, here and below: ErrorKind::refused where another process holds the file, invalid where
+  // it is damaged or no database, exhausted where the disk is full, else kernel.
   static jail::Result<Database> open(const std::string& path);
 
   // Whether what is in it goes with this process.

@@ -10,11 +10,13 @@ from exec_command import ExecTest
 class WithoutLibraries(ExecTest):
     def setUp(self):
         super().setUp()
-        # The loader takes the first file of a library's name, and gives up if that is no library.
-        for name in ("libcurl.so.4", "libcrypto.so.3"):
-            (self.directory / name).touch()
         # As root a command goes on as another user.
         self.directory.chmod(0o755)
+
+    def hide(self, *names):
+        # The loader takes the first file of a library's name, and gives up if that is no library.
+        for name in names:
+            (self.directory / name).touch()
 
     def command(self, *arguments):
         done = subprocess.run([live_server.BINARY, *arguments], cwd=self.directory, text=True, capture_output=True, stdin=subprocess.DEVNULL,
@@ -23,9 +25,20 @@ class WithoutLibraries(ExecTest):
         return done.returncode, done.stdout, done.stderr
 
     def test_exec_needs_none(self):
+        self.hide("libcurl.so.4", "libcrypto.so.3", "libsimdjson.so.14", "libsqlite3.so.0", "libstdc++.so.6")
         self.assertEqual((0, "1\n", ""), self.command("exec", "--rootfs", "host", "-c", "print(1)"))
 
+    def test_a_server_needs_two_more(self):
+        for name, advice in (("libsqlite3.so.0", "SQLite 3 (Debian: libsqlite3-0)"), ("libsimdjson.so.14", "simdjson (Debian: libsimdjson14)")):
+            with self.subTest(name):
+                self.hide(name)
+                code, _, says = self.command("serve", "--rootfs", "host", "--port", "0")
+                self.assertEqual(125, code)
+                self.assertIn(f"agent-sandbox: {self.directory}/{name}: file too short; install {advice}\n", says)
+                (self.directory / name).unlink()
+
     def test_who_needs_one_says_what_to_install(self):
+        self.hide("libcurl.so.4", "libcrypto.so.3")
         says = (f"agent-sandbox: {self.directory}/libcurl.so.4: file too short; install libcurl 7.87 or newer (Debian: libcurl4)\n")
         for arguments in (("sandbox", "list"), ("serve", "--rootfs", "host", "--port", "0")):
             with self.subTest(arguments):

@@ -30,8 +30,8 @@ class Content(Packages):
                 self.assertEqual("agent-sandbox", field(package, "Source"))
                 self.assertGreater(len(field(package, "Description").splitlines()), 3)
         depends = field(self.packages["agent-sandbox"], "Depends")
-        # The last two are loaded when they are needed: dpkg-shlibdeps does not see them.
-        for package in ("libsqlite3-0", "libcurl4", "libssl3"):
+        # They are loaded when they are needed: dpkg-shlibdeps does not see them.
+        for package in ("libcurl4", "libsimdjson14", "libsqlite3-0", "libssl3"):
             self.assertIn(package, depends)
         needed = {word.split()[0] for word in field(self.packages[self.runtime], "Depends").split(", ")}
         self.assertEqual({"libc6", "libcap2", "libgcc-s1", "libnl-3-200", "libseccomp2", "libstdc++6"}, needed)
