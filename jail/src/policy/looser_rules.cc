@@ -57,6 +57,7 @@ std::string conditions_of(const Rule& rule) {
 }  // namespace
 
 std::vector<LooserRule> looser_rules(const Policy& policy, const Policy& than) {
+  if (policy.rules == than.rules) return {};
   const RulesByCall own = by_call(policy);
   const RulesByCall others = by_call(than);
   std::vector<LooserRule> looser;
