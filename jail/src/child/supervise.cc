@@ -53,16 +53,12 @@ class Init {
 
   void run() {
     signals_ = open_child_signals();
-    if (is_forked() && !join_guest()) return;
-    if (is_started() && !spawn_early()) return;
+    if ((is_forked() && !join_guest()) || (is_started() && !spawn_early())) return;
     wire::Message ready{};
     ready.type = wire::message_ready;
     const long sent = send_message(control_, ready, static_cast<int>(slots_[wire::slot_workspace]));
-    if (sent < 0) {
-      report_errno(sent);
-      return;
-    }
-    if (!await_order() || !release()) return;
+    if (sent < 0) report_errno(sent);
+    if (sent < 0 || !await_order() || !release()) return;
     while (!guest_ended_ && !guest_leaves_ && cause_ == wire::cause_none && !owner_gone_ &&
            !start_failed_) {
       step();
@@ -396,10 +392,10 @@ class Init {
     program_end_.expect(static_cast<int>(slots_[wire::slot_proc]), static_cast<int>(guest_));
   }
 
-  // Init would go on to its own end, which takes namespaces and mounts apart, before the owner that
-  // its report has woken, and whom that one answers, get this processor. The close of the control
-  // socket ends no wait: an owner lets go of a jail before it answers. A cold run takes so long
-  // that its owner rather has all of it gone.
+  // Init would end, and take namespaces and mounts apart, before the owner that its report has
+  // woken, and whom that one answers, get this processor. It waits for no close of the control
+  // socket: an owner lets go of a jail before it answers. The owner of a cold jail, whose run takes
+  // long anyway, rather has all of it gone.
   static void let_owner_go_on() {
     const timespec pause{0, pause_for_owner_ns};
     raw::call(SYS_nanosleep, raw::address(&pause), 0);
