@@ -103,7 +103,7 @@ struct PlanHeader {
   std::uint64_t processes_limit_offset;
   std::uint64_t file_limit_offset;
   std::uint64_t program_offset;  // of plan_started: the program's name in the working directory
-  // Of plan_started: TemplateSpec::jail's variables, where the guest is executed with others.
+  // TemplateSpec::jail's variables, in a plan_started whose guest is executed with others.
   std::uint64_t shown_variables_offset;
   std::uint64_t shown_variables_bytes;  // 0: it is not
   // Where jails have ids of the host of their own; else 0. Of a jail the id_digits in the maps that
