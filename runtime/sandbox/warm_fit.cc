@@ -32,7 +32,17 @@ bool suits_waiting_bash(const RunRequest& request) {
                               [&](const InputFile& file) { return counts_seconds(file.content); });
 }
 
+// Returns whether a node that waits at `waits_at` would take a file that comes with the program, or
+// a directory, for the program itself, which has another name.
+bool is_mistaken(const RunRequest& request, const std::string& waits_at) {
+  return program_file_of(request) != waits_at &&
+         std::ranges::any_of(request.files, [&](const InputFile& file) {
+           return file.path == waits_at || file.path.starts_with(waits_at + "/");
+         });
+}
+
 bool suits_waiting_interpreter(const RunRequest& request) {
+  if (request.language == Language::javascript) return !is_mistaken(request, "main.js");
   return request.language != Language::bash || suits_waiting_bash(request);
 }
 

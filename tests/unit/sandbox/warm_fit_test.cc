@@ -134,6 +134,22 @@ TEST(WarmFit, NodeIsToldTheNameOfItsFileAndItsHeapBeforehand) {
   EXPECT_EQ(warm_fit(javascript, request, 5s), WarmFit::cold);
 }
 
+TEST(WarmFit, ANodeThatWaitsTakesNoOtherFileForItsProgram) {
+  const auto javascript = spec_for(Language::javascript, jail::Warmth::started);
+  RunRequest request = program(Language::javascript, "import 'fs'");
+  for (const char* path : {"main.js", "main.js/index.js"}) {
+    request.files = {{path, "0"}};
+    EXPECT_EQ(warm_fit(javascript, request, 5s), WarmFit::cold) << path;
+  }
+  for (const char* path : {"main.json", "lib/main.js"}) {
+    request.files = {{path, "0"}};
+    EXPECT_EQ(warm_fit(javascript, request, 5s), WarmFit::lease) << path;
+  }
+  request = program(Language::javascript, "console.log(1)");
+  request.files = {{"main.mjs", "0"}};
+  EXPECT_EQ(warm_fit(javascript, request, 5s), WarmFit::lease);
+}
+
 TEST(WarmFit, ANodeThatWaitsTakesPackagesAndModules) {
   const auto javascript = spec_for(Language::javascript, jail::Warmth::started);
   RunRequest request = program(Language::javascript, "console.log(1)");
