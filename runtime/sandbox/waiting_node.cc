@@ -20,9 +20,12 @@ constexpr std::string_view second_spare = "PYTHONDONTWRITEBYTECODE=1";
 // that the program can find but what node has loaded and compiled, and what ends it early. What is
 // rehearsed is a console of a program: the parts of node that print are loaded when they are first
 // used. The stream has no descriptor. Numbers of asynchronous resources begin where they began in a
-// node that rehearsed nothing. Node's last argument names a file of CommonJS or a module that is
-// made of TypeScript: where the former is missing, the program is an ES module, and where the
-// latter is not announced, it could not be made.
+// node that rehearsed nothing, and so do places in the memory that buffers share. The module of
+// node that is imported keeps its exports from then on, whatever the program makes of it, so it is
+// one that nobody can change. What the early end calls is taken before the program may replace it.
+// Node's last argument names a file of CommonJS or a module that is made of TypeScript: where the
+// former is missing, the program is an ES module, and where the latter is not announced, it could
+// not be made.
 constexpr std::string_view module_text = R"js('use strict';
 delete require.cache[__filename];
 Object.defineProperty(process, '_preload_modules', { value: [], configurable: true, enumerable: true });
@@ -32,11 +35,14 @@ if (require('worker_threads').isMainThread) {
   const fs = require('fs');
   for (const name of Object.keys(process.env)) delete process.env[name];
   for (const [name, value] of VARIABLES) process.env[name] = value;
+  const { poolSize } = Buffer;
+  Buffer.poolSize = 0;
   try {
     rehearse();
   } catch {
     // The program does without.
   }
+  Buffer.poolSize = poolSize;
   endEarly();
   const given = process.argv[1];
   const pipe = fs.openSync(given);
@@ -64,33 +70,40 @@ if (require('worker_threads').isMainThread) {
 }
 function endEarly() {
   const { emit, reallyExit } = process;
-  const above = Object.getPrototypeOf(process);
+  const { defineProperty, getOwnPropertyDescriptor: describe, getPrototypeOf } = Object;
+  const { apply } = Reflect;
+  const AnyError = Error;
+  const above = getPrototypeOf(process);
+  const own = (value) => ({ __proto__: null, value, writable: true, enumerable: true, configurable: true });
   const isCalledByNode = () => {
+    const limit = describe(AnyError, 'stackTraceLimit');
+    const how = describe(AnyError, 'prepareStackTrace');
+    if (!limit?.configurable || how?.configurable === false) return false;
     try {
-      const limit = Object.getOwnPropertyDescriptor(Error, 'stackTraceLimit');
-      const how = Error.prepareStackTrace;
-      Error.stackTraceLimit = 3;
-      Error.prepareStackTrace = (error, frames) => frames;
-      const frames = new Error().stack;
-      Error.prepareStackTrace = how;
-      Object.defineProperty(Error, 'stackTraceLimit', limit);
-      return frames.length === 2;
+      defineProperty(AnyError, 'stackTraceLimit', own(3));
+      defineProperty(AnyError, 'prepareStackTrace', own((error, frames) => frames));
+      return new AnyError().stack.length === 2;
     } catch {
       return false;
+    } finally {
+      defineProperty(AnyError, 'stackTraceLimit', limit);
+      if (how === undefined) delete AnyError.prepareStackTrace;
+      else defineProperty(AnyError, 'prepareStackTrace', how);
     }
   };
-  Object.defineProperty(above, 'emit', {
+  defineProperty(above, 'emit', {
     configurable: true,
+    enumerable: true,
     get() {
-      const inherited = Object.getPrototypeOf(above).emit;
+      const inherited = getPrototypeOf(above)?.emit;
       const ends = this === process && process._exiting && process._events?.exit === undefined;
       if (ends && inherited === emit && process.reallyExit === reallyExit && isCalledByNode()) {
-        reallyExit.call(process, process.exitCode || 0);
+        apply(reallyExit, process, [process.exitCode || 0]);
       }
       return inherited;
     },
     set(value) {
-      Object.defineProperty(this, 'emit', { value, writable: true, enumerable: true, configurable: true });
+      defineProperty(this, 'emit', own(value));
     },
   });
 }
@@ -109,7 +122,7 @@ function rehearse() {
   log('%s', 'a', { a: [1, 'a'] });
   error(new Error('a'));
   require('fs/promises');
-  import('data:text/javascript,import "node:fs"');
+  import('data:text/javascript,import "node:constants"');
   process._tickCallback();
   ids[fields.kAsyncIdCounter] = first;
 }
