@@ -3,6 +3,7 @@ nothing of it runs, or writes, after that was reported. The program's own exit i
 import concurrent.futures
 import os
 import pathlib
+import platform
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "api"))
@@ -11,6 +12,7 @@ import time_scale  # noqa: E402
 
 ROUNDS = int(os.environ.get("JAIL_TEST_ENDS", "12"))
 AT_ONCE = 4
+EXIT_GROUP = {"x86_64": 231, "aarch64": 94}[platform.machine()]
 # Each program has its possible ends: a status, and the exit code or the signal. LEAVE is the interpreter's own end and
 # exit_group() at once, in turn.
 PROGRAMS = {
@@ -107,6 +109,17 @@ class Ends(live_server.ServerTest):
                 self.assertGreaterEqual(used["cpu_time_ms"], 300, used)
                 self.assertLess(used["cpu_time_ms"], 600 + 200 * time_scale.SCALE, used)
                 self.assertGreaterEqual(used["memory_peak_mb"], 60, used)
+
+    def test_nothing_of_it_runs_after_its_end(self):
+        """Init's own end must not wake it from the call in which it waits."""
+        code = ("import ctypes, os, signal\nsignal.pthread_sigmask(signal.SIG_SETMASK, range(1, 65))\n"
+                "print('before', flush=True)\nend = ctypes.CDLL(None).syscall\nwhile True:\n"
+                f"  end(ctypes.c_long({EXIT_GROUP}), ctypes.c_long(3), ctypes.c_ulong(0x6A61696C20656E64))\n"
+                "  os.write(1, b'after')\n  open('changed', 'w').close()\n")
+        for _ in range(8 * ROUNDS):
+            answer = self.execute(code, artifacts=["*"], **self.request)
+            self.assertEqual(("error", 3, "before\n", []),
+                             (answer["status"], answer["exit_code"], answer["stdout"], answer["artifacts"]))
 
     def test_all_that_was_written_is_there(self):
         answer = self.execute("import os, sys\nsys.stdout.write('x' * 900_000)\nsys.stdout.flush()\nos._exit(0)", **self.request)

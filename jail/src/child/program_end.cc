@@ -1,6 +1,7 @@
 #include "child/program_end.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -11,6 +12,9 @@
 
 namespace jail::child {
 namespace {
+
+// The time that init leaves its processor to an owner that has the report.
+constexpr long pause_for_owner_ns = 300'000;
 
 Number number_of(int pid) { return Number(static_cast<std::uint64_t>(pid)); }
 
@@ -125,6 +129,14 @@ ProgramEnd::Left ProgramEnd::look_at_threads() const {
     return Left::some_threads;
   }
   return has_children ? Left::children : Left::all_threads;
+}
+
+// It waits for no close of the control socket: an owner lets go of a jail before it answers.
+void let_owner_go_on(int control) {
+  const timespec pause{0, pause_for_owner_ns};
+  pollfd order{control, POLLIN, 0};
+  raw::call(SYS_ppoll, raw::address(&order), 1, raw::address(&pause), 0);
+  if ((order.revents & POLLHUP) != 0) raw::call(SYS_nanosleep, raw::address(&pause), 0);
 }
 
 }  // namespace jail::child

@@ -36,8 +36,6 @@ namespace {
 
 // An interpreter that needs longer than this to ask for its program hangs.
 constexpr std::uint64_t longest_start_ns = 30'000 * ns_per_ms;
-// The time that init leaves its processor to an owner that has the report.
-constexpr long pause_for_owner_ns = 300'000;
 
 class Init {
  public:
@@ -65,7 +63,10 @@ class Init {
     }
     if (owner_gone_ || start_failed_) return;
     end();
-    if (plan_.kind != wire::plan_cold) let_owner_go_on();
+    if (plan_.kind != wire::plan_cold) let_owner_go_on(control_);
+    // The kernel closes init's listener, by which the guest's call would fail and the guest go on,
+    // before it kills what is left in init's namespace.
+    raw::call(SYS_kill, -1, SIGKILL);
   }
 
  private:
@@ -391,15 +392,6 @@ class Init {
 
   void expect_end() {
     program_end_.expect(static_cast<int>(slots_[wire::slot_proc]), static_cast<int>(guest_));
-  }
-
-  // Init would end, and take namespaces and mounts apart, before the owner that its report has
-  // woken, and whom that one answers, get this processor. It waits for no close of the control
-  // socket: an owner lets go of a jail before it answers. The owner of a cold jail, whose run takes
-  // long anyway, rather has all of it gone.
-  static void let_owner_go_on() {
-    const timespec pause{0, pause_for_owner_ns};
-    raw::call(SYS_nanosleep, raw::address(&pause), 0);
   }
 
   // Returns whether nothing of the program, which must have one process, can run any more.

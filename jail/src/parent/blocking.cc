@@ -216,8 +216,9 @@ Result<Output> Jail::communicate(std::string_view input, std::uint64_t max_bytes
     if (const auto now = advance(); !now) return now.error();
     if (state.phase != Phase::ended) continue;
     deadline = steady_clock::now() + patience_with_kernel;
-    // It would leave its processor to an owner that answers, and the streams end with it.
-    state.kill_init();
+    // Init would leave its processor to an owner that answers, and the streams end with it. To kill
+    // it would let the program go on: see its supervise().
+    state.hurry_init();
   }
   if (!state.dies_within(patience_with_kernel)) {
     return Error{

@@ -328,21 +328,22 @@ Result<void> Jail::resume() {
 Activity Jail::activity() const noexcept { return state_->activity; }
 
 void Jail::cancel() noexcept {
-  if (state_->phase == Phase::ended) return;
-  wire::Order order{};
-  order.type = wire::order_cancel;
-  ::send(state_->control.get(), &order, sizeof order, MSG_NOSIGNAL | MSG_DONTWAIT);
+  if (state_->phase != Phase::ended) state_->hurry_init();
 }
 
 void Jail::kill(Ended why) noexcept { state_->kill(by_owner(why)); }
 
-void Jail::State::kill_init() const noexcept {
-  if (process.valid()) ::syscall(SYS_pidfd_send_signal, process.get(), SIGKILL, nullptr, 0);
+void Jail::State::hurry_init() const noexcept {
+  wire::Order order{};
+  order.type = wire::order_cancel;
+  ::send(control.get(), &order, sizeof order, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
 void Jail::State::kill(Ended why) noexcept {
   if (phase == Phase::ended) return;
-  kill_init();
+  if (process.valid()) {
+    ::syscall(SYS_pidfd_send_signal, process.get(), SIGKILL, nullptr, 0);
+  }
   // An init whose pidfd has not come yet ends when it finds nobody at the other end. The descriptor
   // stays open: an event loop may hold it.
   ::shutdown(control.get(), SHUT_RDWR);

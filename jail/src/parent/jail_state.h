@@ -41,7 +41,8 @@ struct Jail::State {
   // Whoever made the jail is gone, or says what it does not say at this point.
   Result<Phase> give_up();
   void kill(Ended why) noexcept;
-  void kill_init() const noexcept;
+  // An order that cancels: it ends what runs, or the pause of an init that has reported.
+  void hurry_init() const noexcept;
   // Every process in it, when it has ended.
   bool dies_within(std::chrono::milliseconds at_most);
 
