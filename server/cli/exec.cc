@@ -11,6 +11,7 @@
 #include <cstdio>
 #include <memory>
 #include <optional>
+#include <system_error>
 #include <thread>
 
 #include "runtime/config/text_file.h"
@@ -52,9 +53,15 @@ class SecondThread {
     if (thread_.joinable()) thread_.join();
   }
 
-  // Does nothing where it works already.
+  // Does nothing where it works already, or where there can be no thread now: who is still held up
+  // later asks again.
   void begin() {
-    if (!thread_.joinable()) thread_ = std::thread([this] { pool_.attach(); });
+    if (thread_.joinable()) return;
+    try {
+      thread_ = std::thread([this] { pool_.attach(); });
+    } catch (const std::system_error&) {
+      return;
+    }
   }
 
  private:

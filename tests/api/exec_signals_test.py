@@ -2,6 +2,7 @@
 import fcntl
 import json
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -72,6 +73,18 @@ class Signals(ExecTest):
         self.assertTrue(host_view.wait_until(lambda: buffered(pipe) >= 49152, 20), buffered(pipe))
         process.send_signal(signal.SIGTERM)
         self.assertEqual(143, process.wait(time_scale.scaled(20)))
+
+    def test_output_that_nobody_reads_yet_needs_no_thread(self):
+        hard = resource.getrlimit(resource.RLIMIT_STACK)[1]
+        if hard != resource.RLIM_INFINITY:
+            self.skipTest("the stack of a thread cannot be made too large here")
+        # No thread can be made with a stack of 64 TiB.
+        process = self.begin("import os\nos.write(1, b'begun\\n')\nos.write(1, bytes(300_000))",
+                             preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_STACK, (1 << 46, hard)))
+        pipe = process.stdout.fileno()
+        self.assertTrue(host_view.wait_until(lambda: buffered(pipe) >= 49152, 20), buffered(pipe))
+        time.sleep(0.3)
+        self.assertEqual(300_000, len(self.rest(process, 0)[0]))
 
     def test_a_hangup(self):
         process = self.begin("import os, signal, time\nsignal.signal(signal.SIGHUP, lambda *_: (os.write(1, b'gone\\n'), os._exit(0)))\n"
