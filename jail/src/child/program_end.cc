@@ -68,7 +68,8 @@ bool ProgramEnd::read_process(Text& room) {
   const bool is_read = status_.read(room) && find_number(room.bytes, "Threads:", threads_) &&
                        find_size(room.bytes, "VmHWM:", memory_peak_) &&
                        read_stat(stat_, room, stat);
-  const bool is_known = is_read && stat.faults_of_children == 0 && !stat.is_leaving();
+  const bool has_waited = stat.faults_of_children != 0 || stat.children_ticks != 0;
+  const bool is_known = is_read && !has_waited && !stat.is_leaving();
   if (!is_known) threads_ = 0;
   return is_known;
 }
