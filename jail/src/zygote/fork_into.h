@@ -22,9 +22,9 @@ struct Place {
 // channel closed. Signals must be blocked.
 //
 // A process that has joined a user namespace may not join another one, so the zygote cannot do it
-// itself; and a process that joins a pid namespace is not in it, but its children are. So the zygote joins
-// the pid namespace of the jail and makes a passing process there, which joins all else, forks the
-// guest and ends. Init becomes the guest's parent when the passing process ends.
+// itself; and a process that joins a pid namespace is not in it, but its children are. So the
+// zygote joins the pid namespace of the jail and makes a passing process there, which joins all
+// else, forks the guest and ends. Init becomes the guest's parent when the passing process ends.
 //
 // Where nobody else is in the jail the passing process borrows the zygote's memory: the copy of the
 // page tables, which is what a fork costs, is made once, and it is gone before this returns.

@@ -137,11 +137,12 @@ TEST(Encode, HealthWithAndWithoutDetails) {
   details.runner.total = 3;
   details.runner.enforcement.memory = jail::Enforcer::watchdog;
   details.runner.landlock = 7;
-  EXPECT_EQ(encode_health("ok", details),
-            R"({"status":"ok","version":"1.2.3","uptime_seconds":1.5,"pools":{},)"
-            R"("runs":{"running":1,"queued":2,"total":3},)"
-            R"("limits":{"memory":"watchdog","pids":"none","cpu":"none"},"users":"shared","landlock":7,)"
-            R"("root":{"kind":"built","node":null,"python":"3.13.5"}})");
+  EXPECT_EQ(
+      encode_health("ok", details),
+      R"({"status":"ok","version":"1.2.3","uptime_seconds":1.5,"pools":{},)"
+      R"("runs":{"running":1,"queued":2,"total":3},)"
+      R"("limits":{"memory":"watchdog","pids":"none","cpu":"none"},"users":"shared","landlock":7,)"
+      R"("root":{"kind":"built","node":null,"python":"3.13.5"}})");
 }
 
 }  // namespace
