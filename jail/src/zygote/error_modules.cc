@@ -14,6 +14,7 @@ import builtins, posix, sys
 from _weakref import ref
 modules, listdir, importer = sys.modules, posix.listdir, builtins.__import__
 path, finders, hooks = sys.path[1:], sys.meta_path[:], sys.path_hooks[:]
+excepthook = sys.excepthook
 loaded, searched = set(modules), set(sys.path_importer_cache)
 import gc
 
@@ -28,12 +29,12 @@ def known_classes():
 def hide(classes):
     entries, wanted = [], {ref(each) for each in classes}
     tables = [table for table in gc.get_referrers(*wanted) if type(table) is dict]
-    for base in {base for each in classes for base in each.__bases__} - classes:
-        own = [each for each in type.__subclasses__(base) if each in classes]
+    for base in {base for each in classes for base in each.__bases__}:
+        own = [each for each in type.__subclasses__(base) if is_hidden_from(base, each, classes)]
         for table in tables:
             if all(id(each) in table and table[id(each)] is ref(each) for each in own):
                 taken = [(table, id(each), table.pop(id(each))) for each in own]
-                if classes.isdisjoint(type.__subclasses__(base)):
+                if set(own).isdisjoint(type.__subclasses__(base)):
                     entries += taken
                     break
                 show_again(taken)
@@ -42,14 +43,29 @@ def hide(classes):
             return None
     return entries
 
+# The interpreter makes those of _ast once: a module that is imported again derives from the same.
+def is_hidden_from(base, each, classes):
+    return each in classes and (base not in classes or is_stated(each) and not is_stated(base))
+
+def is_stated(each):
+    return "__firstlineno__" in type.__dict__["__dict__"].__get__(each)
+
 def show_again(entries):
     for table, key, value in entries:
         table[key] = value
 
+# Whether a module is what an import brings, and not what a program has put in its place.
+def is_same(module, like):
+    if type(module) is not type(sys) or getattr(module, "__spec__", None) is None:
+        return False
+    return module.__spec__.origin == like.__spec__.origin
+
 def show(preloaded):
-    if (sys.excepthook is sys.__excepthook__ and sys.meta_path == finders and sys.path_hooks == hooks
+    if (sys.excepthook is excepthook and sys.stderr is not None and sys.modules is modules
+            and sys.meta_path == finders and sys.path_hooks == hooks
             and sys.path[1:] == path and builtins.__import__ is importer
             and "traceback" not in modules and "linecache" not in modules
+            and all(is_same(modules.get(name, module), module) for name, module in kept.items())
             and roots.isdisjoint([entry.partition(".")[0] for entry in listdir(sys.path[0])])):
         show_again(hidden)
         for name, module in kept.items():
@@ -57,7 +73,7 @@ def show(preloaded):
                 preloaded[name] = module
 
 before = known_classes()
-import traceback, ast, tokenize
+import traceback, tokenize, ast
 kept = {name: module for name, module in modules.items() if name not in loaded}
 for name in kept:
     del modules[name]

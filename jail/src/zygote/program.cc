@@ -88,6 +88,10 @@ void Program::remember_preloaded() {
   }
   PyObject* modules = python_.PyImport_GetModuleDict();
   atexit_ = import_unseen(python_, "atexit");
+  if (PyObject* collector = import_unseen(python_, "gc")) {
+    collect_ = python_.PyObject_GetAttrString(collector, "collect");
+    collector_callbacks_ = python_.PyObject_GetAttrString(collector, "callbacks");
+  }
   if (PyObject* importer = python_.PyDict_GetItemString(modules, "_frozen_importlib_external")) {
     loader_type_ = python_.PyObject_GetAttrString(importer, "SourceFileLoader");
   }
@@ -159,6 +163,7 @@ bool Program::set_again(const char* name, const char* from) {
 void Program::run(const char* path) {
   PyObject* main = python_.PyImport_AddModule("__main__");
   int status = execute(path, python_.PyModule_GetDict(main));
+  let_replaced_main_go();
   tear_down(status);
   end(status);
 }
@@ -358,7 +363,7 @@ void Program::drop_own_modules() {
     if (module == main) python_.PyDict_SetItem(preloaded_, name, python_.None);
     python_.PyDict_SetItem(modules, name, python_.None);
   }
-  python_.PyGC_Collect();
+  collect_for_good();
   for (long i = python_.PyList_Size(left); i-- > 0;) {
     PyObject* alive = python_.PyWeakref_GetObject(python_.PyList_GetItem(left, i));
     if (alive == nullptr || alive == python_.None) continue;
@@ -367,7 +372,28 @@ void Program::drop_own_modules() {
     python_.Py_DecRef(alive);
   }
   restore_builtins();
-  python_.PyGC_Collect();
+  collect_for_good();
+}
+
+// A module that the program took out of sys.modules goes with its last name, its files with it.
+void Program::let_replaced_main_go() {
+  PyObject* modules = python_.PyImport_GetModuleDict();
+  PyObject* main = python_.PyDict_GetItemString(preloaded_, "__main__");
+  if (python_.PyDict_GetItemString(modules, "__main__") == main) return;
+  python_.PyDict_SetItemString(preloaded_, "__main__", python_.None);
+}
+
+// As the interpreter does when its modules have gone: also where the program has switched the
+// collector off, and without telling those who asked to be told, who stay nevertheless.
+void Program::collect_for_good() {
+  if (collect_ == nullptr || collector_callbacks_ == nullptr) return;
+  python_.PyObject_CallMethod(collector_callbacks_, "copy", nullptr);
+  if (PyObject* done = python_.PyObject_CallMethod(collector_callbacks_, "clear", nullptr)) {
+    python_.Py_DecRef(done);
+  }
+  drop_error();
+  if (PyObject* done = python_.PyObject_CallFunction(collect_, nullptr)) python_.Py_DecRef(done);
+  drop_error();
 }
 
 // What a program hung onto sys goes later, when nothing could be printed any more.
@@ -411,7 +437,9 @@ void Program::tear_down(int& status) {
     drop_error();
   }
   if (has_other_threads()) {
-    // Only the interpreter itself can stop them.
+    // Only the interpreter itself can stop them. It clears the names of modules that outlive their
+    // place in sys.modules.
+    python_.PyDict_SetItemString(preloaded_, "__main__", python_.None);
     finalizing_ = true;
     final_status_ = status;
     python_.Py_FinalizeEx();

@@ -54,6 +54,8 @@ class Program {
   void drop_own_modules();
   void clear_module(PyObject* module);
   void restore_builtins();
+  void let_replaced_main_go();
+  void collect_for_good();
   void tear_down(int& status);
   [[noreturn]] void end(int status);
   void print_error();
@@ -75,6 +77,8 @@ class Program {
   PyObject* builtins_ = nullptr;  // copy of its names
   PyObject* is_finalizing_ = nullptr;
   PyObject* atexit_ = nullptr;
+  PyObject* collect_ = nullptr;
+  PyObject* collector_callbacks_ = nullptr;
   PyObject* loader_type_ = nullptr;
   bool interrupted_ = false;
   bool tearing_down_ = false;

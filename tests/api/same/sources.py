@@ -57,6 +57,16 @@ _EXITS = {
     "shutdown_kept_elsewhere": (SUCCESS, "import builtins, sys\nclass Loud:\n    def __del__(self): print('del', self.name)\n"
                                          "for place in (sys, builtins):\n    place.kept = Loud()\n    place.kept.name = place.__name__\n"
                                          "mine = Loud()\nmine.name = 'mine'"),
+    "shutdown_of_a_removed_main": (SUCCESS, "import os, sys\nkept = open('/tmp/kept', 'w')\nif os.fork() == 0:\n    kept.write('kept')\n"
+                                            "    del sys.modules['__main__']\nelse:\n    os.wait()\n    print(open('/tmp/kept').read())"),
+    "shutdown_of_a_replaced_main": (SUCCESS, "import sys\nclass Loud:\n    def __del__(self): print('del', sys.is_finalizing())\nloud = Loud()\n"
+                                             "sys.modules['__main__'] = type(sys)('__main__')\nprint('the end')"),
+    "shutdown_with_the_collector_off": (SUCCESS, "import gc\nclass Loud:\n    def __del__(self): print('del', self.name)\ngc.disable()\nfor name in 'ab':\n"
+                                                 "    loud = Loud()\n    loud.name, loud.itself = name, loud"),
+    "shutdown_with_the_collector_watched": (SUCCESS, "import gc\nclass Node: pass\nnode = Node()\nnode.itself = node\n"
+                                                     "gc.callbacks.append(lambda phase, info: print(phase, info['generation'], flush=True))"),
+    "shutdown_beside_a_thread": (SUCCESS, "import threading, time\nclass Loud:\n    def __del__(self): print('del', flush=True)\nloud = Loud()\n"
+                                          "def wait():\n    while True: time.sleep(0.01)\nthreading.Thread(target=wait, daemon=True).start()"),
     "stop_and_go": (SUCCESS, "import os, signal, time\nif os.fork() == 0:\n    time.sleep(0.2)\n    os.kill(os.getppid(), signal.SIGCONT)\n    os._exit(0)\n"
                              "os.kill(os.getpid(), signal.SIGSTOP)\nprint('goes on', os.wait()[1])"),
     "exec_of_another": ("error 3", "import os\nprint('first', flush=True)\nos.execv('/bin/sh', ['sh', '-c', 'echo second; exit 3'])"),
@@ -75,6 +85,8 @@ _EXITS = {
 
 # What stands in the file.
 _TEXTS = {
+    "text_of_syntax_trees": (SUCCESS, "import ast\nfor base in (ast.expr, ast.stmt, ast.mod, ast.Constant, ast.expr_context):\n"
+                                      "    print(base.__name__, [each.__name__ for each in base.__subclasses__()])"),
     "text_one_newline": (SUCCESS, "\n"),
     "text_one_blank": (SUCCESS, " "),
     "text_comment": (SUCCESS, "# nothing\n"),
