@@ -60,6 +60,9 @@ def is_same(module, like):
         return False
     return module.__spec__.origin == like.__spec__.origin
 
+def is_shown(each):
+    return each is not None and modules.get(each.__module__) is kept[each.__module__]
+
 def show(preloaded):
     if (sys.excepthook is excepthook and sys.stderr is not None and sys.modules is modules
             and sys.meta_path == finders and sys.path_hooks == hooks
@@ -67,10 +70,10 @@ def show(preloaded):
             and "traceback" not in modules and "linecache" not in modules
             and all(is_same(modules.get(name, module), module) for name, module in kept.items())
             and roots.isdisjoint([entry.partition(".")[0] for entry in listdir(sys.path[0])])):
-        show_again(hidden)
         for name, module in kept.items():
             if modules.setdefault(name, module) is module:
                 preloaded[name] = module
+        show_again([entry for entry in hidden if is_shown(entry[2]())])
 
 before = known_classes()
 import traceback, tokenize, ast

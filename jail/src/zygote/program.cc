@@ -1,5 +1,6 @@
 #include "zygote/program.h"
 
+#include <fcntl.h>
 #include <link.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -48,7 +49,14 @@ constexpr long version_312 = 0x030c0000;  // as in sys.hexversion
 constexpr struct {
   const char* name;
   const char* first;  // what it was when the interpreter started
-} streams[] = {{"stdin", "__stdin__"}, {"stdout", "__stdout__"}, {"stderr", "__stderr__"}};
+} streams[] = {{"stdin", "__stdin__"}, {"stdout", "__stdout__"}, {"stderr", "__stderr__"}},
+  hooks[] = {{"breakpointhook", "__breakpointhook__"},
+             {"displayhook", "__displayhook__"},
+             {"excepthook", "__excepthook__"},
+             {"unraisablehook", "__unraisablehook__"}};
+
+// Those that hold others come first.
+constexpr const char* buffered_types[] = {"TextIOWrapper", "BufferedWriter", "BufferedRandom"};
 
 // How many were loaded into this process ever.
 unsigned long long libraries_loaded() {
@@ -91,6 +99,13 @@ void Program::remember_preloaded() {
   if (PyObject* collector = import_unseen(python_, "gc")) {
     collect_ = python_.PyObject_GetAttrString(collector, "collect");
     collector_callbacks_ = python_.PyObject_GetAttrString(collector, "callbacks");
+    get_objects_ = python_.PyObject_GetAttrString(collector, "get_objects");
+  }
+  if (PyObject* io = import_unseen(python_, "io")) {
+    PyObject** type = buffered_types_.begin();
+    for (const char* name : buffered_types) {
+      *type++ = python_.PyObject_GetAttrString(io, name);
+    }
   }
   if (PyObject* importer = python_.PyDict_GetItemString(modules, "_frozen_importlib_external")) {
     loader_type_ = python_.PyObject_GetAttrString(importer, "SourceFileLoader");
@@ -373,6 +388,9 @@ void Program::drop_own_modules() {
   }
   restore_builtins();
   collect_for_good();
+  // A program's own ones come before its streams in the order in which sys goes, and what they have
+  // written to files with them.
+  for (const auto& hook : hooks) set_again(hook.name, hook.first);
 }
 
 // A module that the program took out of sys.modules goes with its last name, its files with it.
@@ -393,6 +411,39 @@ void Program::collect_for_good() {
   }
   drop_error();
   if (PyObject* done = python_.PyObject_CallFunction(collect_, nullptr)) python_.Py_DecRef(done);
+  drop_error();
+}
+
+void Program::watch_files(const char* event, PyObject* arguments) {
+  if (has_written_files_ || std::strcmp(event, "open") != 0) return;
+  constexpr long place_of_flags = 2;
+  PyObject* flags = python_.PyTuple_GetItem(arguments, place_of_flags);
+  if (flags != nullptr && python_.PyObject_IsInstance(flags, python_.long_type) == 1) {
+    has_written_files_ = (python_.PyLong_AsLong(flags) & O_ACCMODE) != O_RDONLY;
+  }
+  drop_error();
+}
+
+// The interpreter's very last collection closes the files of names that something of the zygote
+// holds, as a handler of signals does with all names of its module. Nothing of the program runs any
+// more. The collector knows of no object that was there when it was frozen.
+void Program::flush_files_left() {
+  if (!has_written_files_ || get_objects_ == nullptr) return;
+  PyObject* objects = python_.PyObject_CallFunction(get_objects_, nullptr);
+  for (PyObject* wanted : buffered_types_) {
+    if (objects == nullptr || wanted == nullptr) break;
+    PyObject* flush = python_.PyObject_GetAttrString(wanted, "flush");
+    for (long i = python_.PyList_Size(objects); flush != nullptr && i-- > 0;) {
+      PyObject* object = python_.PyList_GetItem(objects, i);
+      PyObject* type = python_.PyObject_Type(object);
+      if (python_.PyType_IsSubtype(type, wanted) != 0) {
+        PyObject* done = python_.PyObject_CallFunction(flush, "O", object);
+        if (done != nullptr) python_.Py_DecRef(done);
+        drop_error();
+      }
+      python_.Py_DecRef(type);
+    }
+  }
   drop_error();
 }
 
@@ -455,15 +506,20 @@ void Program::tear_down(int& status) {
   for (const char* stream : {"stdout", "stderr"}) {
     if (!flush(stream)) drop_error();
   }
+  flush_files_left();
 }
 
-int Program::on_audit(const char* event) {
+int Program::on_audit(const char* event, PyObject* arguments) {
   error_modules_.on_audit(event);
+  watch_files(event, arguments);
   if (tearing_down_) return refuse_processes(event);
   if (!finalizing_) return 0;
   // All that a program can see has happened: what follows frees memory that the kernel is about to
   // take back.
-  if (std::strcmp(event, "cpython.PyInterpreterState_Clear") == 0) end(final_status_);
+  if (std::strcmp(event, "cpython.PyInterpreterState_Clear") == 0) {
+    flush_files_left();
+    end(final_status_);
+  }
   return 0;
 }
 

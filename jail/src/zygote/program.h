@@ -1,6 +1,7 @@
 // Runs a file as the interpreter's main program and ends the process as the interpreter would.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <span>
 
@@ -38,7 +39,7 @@ class Program {
 
   // Tells what the interpreter does while it tears itself down, from its audit hook. -1, with an
   // error set: the interpreter would not do it.
-  int on_audit(const char* event);
+  int on_audit(const char* event, PyObject* arguments);
 
  private:
   int execute(const char* path, PyObject* globals);
@@ -56,6 +57,8 @@ class Program {
   void restore_builtins();
   void let_replaced_main_go();
   void collect_for_good();
+  void watch_files(const char* event, PyObject* arguments);
+  void flush_files_left();
   void tear_down(int& status);
   [[noreturn]] void end(int status);
   void print_error();
@@ -79,8 +82,11 @@ class Program {
   PyObject* atexit_ = nullptr;
   PyObject* collect_ = nullptr;
   PyObject* collector_callbacks_ = nullptr;
+  PyObject* get_objects_ = nullptr;
+  std::array<PyObject*, 3> buffered_types_ = {};
   PyObject* loader_type_ = nullptr;
   bool interrupted_ = false;
+  bool has_written_files_ = false;
   bool tearing_down_ = false;
   bool finalizing_ = false;
   int final_status_ = 0;

@@ -48,6 +48,9 @@ using AuditHook = int (*)(const char* event, PyObject* arguments, void* own);
   F(PyObject*, PyObject_CallFunction, (PyObject*, const char*, ...))            \
   F(int, PyObject_IsTrue, (PyObject*))                                          \
   F(int, PyObject_IsInstance, (PyObject*, PyObject*))                           \
+  F(PyObject*, PyObject_Type, (PyObject*))                                      \
+  F(int, PyType_IsSubtype, (PyObject*, PyObject*))                              \
+  F(PyObject*, PyTuple_GetItem, (PyObject*, long))                              \
   F(PyObject*, PyWeakref_NewRef, (PyObject*, PyObject*))                        \
   F(PyObject*, PyWeakref_GetObject, (PyObject*))                                \
   F(int, PyFile_WriteObject, (PyObject*, PyObject*, int))                       \

@@ -336,11 +336,11 @@ class Zygote {
 using Main = int (*)(int, char**, char**);
 Main interpreter_main = nullptr;
 
-int on_audit(const char* event, PyObject*, void* own) {
+int on_audit(const char* event, PyObject* arguments, void* own) {
   static bool entered = false;
   auto* zygote = static_cast<Zygote*>(own);
   if (entered) {
-    return zygote->program().on_audit(event);
+    return zygote->program().on_audit(event, arguments);
   }
   if (std::strcmp(event, "cpython.run_file") == 0) {
     entered = true;

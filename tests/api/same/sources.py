@@ -61,6 +61,19 @@ _EXITS = {
                                             "    del sys.modules['__main__']\nelse:\n    os.wait()\n    print(open('/tmp/kept').read())"),
     "shutdown_of_a_replaced_main": (SUCCESS, "import sys\nclass Loud:\n    def __del__(self): print('del', sys.is_finalizing())\nloud = Loud()\n"
                                              "sys.modules['__main__'] = type(sys)('__main__')\nprint('the end')"),
+    "shutdown_of_hooks": (SUCCESS, "import sys\nclass Loud:\n    def __init__(self, name): self.name = name\n    def __call__(self, *error): pass\n"
+                                   "    def __del__(self): print('del', self.name, flush=True)\n"
+                                   "for name in ('displayhook', 'excepthook', 'unraisablehook', 'breakpointhook'): setattr(sys, name, Loud(name))"),
+    "shutdown_of_a_hook_that_writes": (SUCCESS, "import os, sys\nclass Journal:\n    def __init__(self): self.file = open('/tmp/journal', 'w')\n"
+                                                "    def note(self, *error): self.file.write(repr(error[1]))\nif os.fork() == 0:\n"
+                                                "    sys.excepthook = Journal().note\n    1 / 0\nos.wait()\nprint(open('/tmp/journal').read())"),
+    "shutdown_of_names_that_something_holds": (SUCCESS, "import codecs, io, os, signal, sys\nhold = [lambda hook: signal.signal(signal.SIGTERM, hook),\n"
+                                                        "        lambda hook: setattr(sys, 'excepthook', hook), lambda hook: setattr(os, 'getlogin', hook),\n"
+                                                        "        lambda hook: codecs.register_error('mine', hook), lambda hook: os.register_at_fork(before=hook)]\n"
+                                                        "def hook(*rest): pass\n"
+                                                        "for place in hold:\n    if os.fork() == 0:\n        text, data = open('/tmp/text', 'w'), open('/tmp/data', 'wb')\n"
+                                                        "        print(text.write('kept'), data.write(b'kept'), flush=True)\n        place(hook)\n        sys.exit(0)\n"
+                                                        "    os.wait()\n    print(open('/tmp/text').read(), open('/tmp/data').read(), flush=True)"),
     "shutdown_with_the_collector_off": (SUCCESS, "import gc\nclass Loud:\n    def __del__(self): print('del', self.name)\ngc.disable()\nfor name in 'ab':\n"
                                                  "    loud = Loud()\n    loud.name, loud.itself = name, loud"),
     "shutdown_with_the_collector_watched": (SUCCESS, "import gc\nclass Node: pass\nnode = Node()\nnode.itself = node\n"
