@@ -55,6 +55,10 @@ constexpr struct {
              {"excepthook", "__excepthook__"},
              {"unraisablehook", "__unraisablehook__"}};
 
+// What a finaliser does not find among the builtins any more.
+constexpr const char* late_builtins[] = {"open",    "exit",    "quit", "copyright",
+                                         "credits", "license", "help"};
+
 // Those that hold others come first.
 constexpr const char* buffered_types[] = {"TextIOWrapper", "BufferedWriter", "BufferedRandom"};
 
@@ -362,6 +366,7 @@ void Program::drop_own_modules() {
     python_.PyDict_SetItemString(modules, name, python_.None);
   }
   PyObject* left = python_.PyList_New(0);
+  PyObject* gone = python_.PyList_New(0);
   long position = 0;
   PyObject* name;
   PyObject* module;
@@ -377,7 +382,13 @@ void Program::drop_own_modules() {
     drop_error();
     if (module == main) python_.PyDict_SetItem(preloaded_, name, python_.None);
     python_.PyDict_SetItem(modules, name, python_.None);
+    python_.PyList_Append(gone, name);
   }
+  // What a finaliser imports now is not halted, it is not found.
+  for (long i = python_.PyList_Size(gone); i-- > 0;) {
+    if (python_.PyDict_DelItem(modules, python_.PyList_GetItem(gone, i)) != 0) drop_error();
+  }
+  restore_builtins();
   collect_for_good();
   for (long i = python_.PyList_Size(left); i-- > 0;) {
     PyObject* alive = python_.PyWeakref_GetObject(python_.PyList_GetItem(left, i));
@@ -386,7 +397,6 @@ void Program::drop_own_modules() {
     clear_module(alive);
     python_.Py_DecRef(alive);
   }
-  restore_builtins();
   collect_for_good();
   // A program's own ones come before its streams in the order in which sys goes, and what they have
   // written to files with them.
@@ -447,16 +457,25 @@ void Program::flush_files_left() {
   drop_error();
 }
 
-// What a program hung onto sys goes later, when nothing could be printed any more.
+// What a program hung onto sys goes later, when nothing could be printed any more. The interpreter
+// keeps its builtins before it and site add the last ones, and has those alone in the end.
 void Program::restore_builtins() {
   PyObject* names = python_.PyEval_GetBuiltins();
+  PyObject* before = python_.PyDict_Copy(names);
   long position = 0;
   PyObject* key;
   PyObject* value;
-  while (python_.PyDict_Next(names, &position, &key, &value) != 0) {
-    if (value == python_.None || python_.PyDict_GetItem(builtins_, key) != nullptr) continue;
-    if (python_.PyDict_SetItem(names, key, python_.None) != 0) drop_error();
+  while (python_.PyDict_Next(before, &position, &key, &value) != 0) {
+    PyObject* first = python_.PyDict_GetItem(builtins_, key);
+    if (first == value) continue;
+    const int done = first == nullptr ? python_.PyDict_DelItem(names, key)
+                                      : python_.PyDict_SetItem(names, key, first);
+    if (done != 0) drop_error();
   }
+  for (const char* name : late_builtins) {
+    if (python_.PyDict_DelItemString(names, name) != 0) drop_error();
+  }
+  python_.Py_DecRef(before);
 }
 
 void Program::clear_module(PyObject* module) {

@@ -32,6 +32,7 @@ using AuditHook = int (*)(const char* event, PyObject* arguments, void* own);
   F(int, PyDict_SetItemString, (PyObject*, const char*, PyObject*))             \
   F(int, PyDict_SetItem, (PyObject*, PyObject*, PyObject*))                     \
   F(long, PyDict_Size, (PyObject*))                                             \
+  F(int, PyDict_DelItem, (PyObject*, PyObject*))                                \
   F(int, PyDict_DelItemString, (PyObject*, const char*))                        \
   F(int, PyDict_Next, (PyObject*, long*, PyObject**, PyObject**))               \
   F(PyObject*, PyList_New, (long))                                              \

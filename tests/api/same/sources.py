@@ -74,6 +74,7 @@ _EXITS = {
                                                         "for place in hold:\n    if os.fork() == 0:\n        text, data = open('/tmp/text', 'w'), open('/tmp/data', 'wb')\n"
                                                         "        print(text.write('kept'), data.write(b'kept'), flush=True)\n        place(hook)\n        sys.exit(0)\n"
                                                         "    os.wait()\n    print(open('/tmp/text').read(), open('/tmp/data').read(), flush=True)"),
+    "shutdown_without_open": (SUCCESS, "class Last:\n    def __del__(self):\n        print(len('kept'))\n        open('/tmp/kept', 'w')\nlast = Last()"),
     "shutdown_with_the_collector_off": (SUCCESS, "import gc\nclass Loud:\n    def __del__(self): print('del', self.name)\ngc.disable()\nfor name in 'ab':\n"
                                                  "    loud = Loud()\n    loud.name, loud.itself = name, loud"),
     "shutdown_with_the_collector_watched": (SUCCESS, "import gc\nclass Node: pass\nnode = Node()\nnode.itself = node\n"
@@ -173,6 +174,8 @@ _REQUESTS = {
     "request_artifacts": (SUCCESS, {"code": "import os\nos.mkdir('d')\nfor n in 'ab': open(f'd/{n}.txt', 'w').write(n)\nos.symlink('d/a.txt', 'link.txt')",
                                     "artifacts": ["**/*.txt"]}),
     "request_file_named_like_main": (SUCCESS, {"code": "import mainly; print(mainly.x)", "files": {"mainly.py": "x = __name__"}}),
+    "request_import_at_the_end": (SUCCESS, {"code": "import mine\nclass Last:\n    def __del__(self):\n        import mine\nlast = Last()",
+                                             "files": {"mine.py": "x = 1"}}),
     "request_own_site": (SUCCESS, {"code": "print(1)", "files": {"sitecustomize.py": "print('site')", "usercustomize.py": "print('user')"}}),
     "request_path_configuration": (SUCCESS, {"code": "import sys; print(sys.path)", "files": {"python311._pth": "x", "python313._pth": "x", "pyvenv.cfg": "home = /nowhere", "x.pth": "import os"}}),
     "request_locale": (SUCCESS, {"code": "import sys, locale; print(sys.stdout.encoding, sys.getfilesystemencoding(), locale.getlocale(), sys.flags.utf8_mode)",
