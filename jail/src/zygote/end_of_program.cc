@@ -1,0 +1,253 @@
+// The end of a program: what the interpreter does in Py_FinalizeEx(), in its order.
+#include <fcntl.h>
+
+#include <cstring>
+
+#include "zygote/program.h"
+
+namespace jail::zygote {
+namespace {
+
+// What the interpreter exits with when its standard streams cannot be flushed.
+constexpr int status_of_lost_output = 120;
+
+constexpr struct {
+  const char* name;
+  const char* first;  // what it was when the interpreter started
+} hooks[] = {{"breakpointhook", "__breakpointhook__"},
+             {"displayhook", "__displayhook__"},
+             {"excepthook", "__excepthook__"},
+             {"unraisablehook", "__unraisablehook__"}};
+
+// What a finaliser does not find among the builtins any more.
+constexpr const char* late_builtins[] = {"open",    "exit",    "quit", "copyright",
+                                         "credits", "license", "help"};
+
+}  // namespace
+
+// By the addresses alone: a look at a thousand names would touch as many pages.
+bool Program::is_of_zygote(std::size_t index, PyObject* name, PyObject* module) const {
+  return index < module_count_ && modules_[index].name == name && modules_[index].module == module;
+}
+
+void Program::remember_modules() {
+  PyObject* modules = python_.PyImport_GetModuleDict();
+  PyObject* main = python_.PyDict_GetItemString(modules, "__main__");
+  long position = 0;
+  PyObject* name;
+  PyObject* module;
+  while (module_count_ < max_modules &&
+         python_.PyDict_Next(modules, &position, &name, &module) != 0) {
+    if (module != main) modules_[module_count_] = {name, module};
+    ++module_count_;
+  }
+}
+
+// The program's own modules go in the interpreter's order: their names first, then those that died
+// with them, then what the others hold. Modules of the zygote stay: nobody could see them go, and
+// what a finaliser of the program still uses is there.
+void Program::drop_own_modules() {
+  PyObject* modules = python_.PyImport_GetModuleDict();
+  PyObject* main = python_.PyDict_GetItemString(preloaded_, "__main__");
+  // What the interpreter would show lines of the program with.
+  for (const char* name : {"io", "traceback"}) {
+    if (python_.PyDict_GetItemString(modules, name) == nullptr) continue;
+    python_.PyDict_SetItemString(modules, name, python_.None);
+  }
+  PyObject* left = python_.PyList_New(0);
+  PyObject* gone = python_.PyList_New(0);
+  long position = 0;
+  PyObject* name;
+  PyObject* module;
+  for (std::size_t i = 0; python_.PyDict_Next(modules, &position, &name, &module) != 0; ++i) {
+    if (module == python_.None || is_of_zygote(i, name, module)) continue;
+    if (module != main && python_.PyDict_GetItem(preloaded_, name) == module) continue;
+    if (python_.PyObject_IsInstance(module, python_.module_type) == 1) {
+      if (PyObject* weak = python_.PyWeakref_NewRef(module, nullptr)) {
+        python_.PyList_Append(left, weak);
+        python_.Py_DecRef(weak);
+      }
+    }
+    drop_error();
+    if (module == main) python_.PyDict_SetItem(preloaded_, name, python_.None);
+    python_.PyDict_SetItem(modules, name, python_.None);
+    python_.PyList_Append(gone, name);
+  }
+  // What a finaliser imports now is not halted, it is not found.
+  for (long i = python_.PyList_Size(gone); i-- > 0;) {
+    if (python_.PyDict_DelItem(modules, python_.PyList_GetItem(gone, i)) != 0) drop_error();
+  }
+  restore_builtins();
+  collect_for_good();
+  for (long i = python_.PyList_Size(left); i-- > 0;) {
+    PyObject* alive = python_.PyWeakref_GetObject(python_.PyList_GetItem(left, i));
+    if (alive == nullptr || alive == python_.None) continue;
+    python_.Py_IncRef(alive);
+    clear_module(alive);
+    python_.Py_DecRef(alive);
+  }
+  collect_for_good();
+  // A program's own ones come before its streams in the order in which sys goes, and what they have
+  // written to files with them.
+  for (const auto& hook : hooks) set_again(hook.name, hook.first);
+}
+
+// A module that the program took out of sys.modules goes with its last name, its files with it.
+void Program::let_replaced_main_go() {
+  PyObject* modules = python_.PyImport_GetModuleDict();
+  PyObject* main = python_.PyDict_GetItemString(preloaded_, "__main__");
+  if (python_.PyDict_GetItemString(modules, "__main__") == main) return;
+  python_.PyDict_SetItemString(preloaded_, "__main__", python_.None);
+}
+
+// As the interpreter does when its modules have gone: also where the program has switched the
+// collector off, and without telling those who asked to be told, who stay nevertheless.
+void Program::collect_for_good() {
+  if (collect_ == nullptr || collector_callbacks_ == nullptr) return;
+  python_.PyObject_CallMethod(collector_callbacks_, "copy", nullptr);
+  if (PyObject* done = python_.PyObject_CallMethod(collector_callbacks_, "clear", nullptr)) {
+    python_.Py_DecRef(done);
+  }
+  drop_error();
+  if (PyObject* done = python_.PyObject_CallFunction(collect_, nullptr)) python_.Py_DecRef(done);
+  drop_error();
+}
+
+void Program::watch_files(const char* event, PyObject* arguments) {
+  if (has_written_files_ || std::strcmp(event, "open") != 0) return;
+  constexpr long place_of_flags = 2;
+  PyObject* flags = python_.PyTuple_GetItem(arguments, place_of_flags);
+  if (flags != nullptr && python_.PyObject_IsInstance(flags, python_.long_type) == 1) {
+    has_written_files_ = (python_.PyLong_AsLong(flags) & O_ACCMODE) != O_RDONLY;
+  }
+  drop_error();
+}
+
+// The interpreter's very last collection closes the files of names that something of the zygote
+// holds, as a handler of signals does with all names of its module. Nothing of the program runs any
+// more. The collector knows of no object that was there when it was frozen.
+void Program::flush_files_left() {
+  if (!has_written_files_ || get_objects_ == nullptr) return;
+  PyObject* objects = python_.PyObject_CallFunction(get_objects_, nullptr);
+  for (PyObject* wanted : buffered_types_) {
+    if (objects == nullptr || wanted == nullptr) break;
+    PyObject* flush = python_.PyObject_GetAttrString(wanted, "flush");
+    for (long i = python_.PyList_Size(objects); flush != nullptr && i-- > 0;) {
+      PyObject* object = python_.PyList_GetItem(objects, i);
+      PyObject* type = python_.PyObject_Type(object);
+      if (python_.PyType_IsSubtype(type, wanted) != 0) {
+        PyObject* done = python_.PyObject_CallFunction(flush, "O", object);
+        if (done != nullptr) python_.Py_DecRef(done);
+        drop_error();
+      }
+      python_.Py_DecRef(type);
+    }
+  }
+  drop_error();
+}
+
+// What a program hung onto sys goes later, when nothing could be printed any more. The interpreter
+// keeps its builtins before it and site add the last ones, and has those alone in the end.
+void Program::restore_builtins() {
+  PyObject* names = python_.PyEval_GetBuiltins();
+  PyObject* before = python_.PyDict_Copy(names);
+  long position = 0;
+  PyObject* key;
+  PyObject* value;
+  while (python_.PyDict_Next(before, &position, &key, &value) != 0) {
+    PyObject* first = python_.PyDict_GetItem(builtins_, key);
+    if (first == value) continue;
+    const int done = first == nullptr ? python_.PyDict_DelItem(names, key)
+                                      : python_.PyDict_SetItem(names, key, first);
+    if (done != 0) drop_error();
+  }
+  for (const char* name : late_builtins) {
+    if (python_.PyDict_DelItemString(names, name) != 0) drop_error();
+  }
+  python_.Py_DecRef(before);
+}
+
+void Program::clear_module(PyObject* module) {
+  PyObject* names = python_.PyModule_GetDict(module);
+  for (const bool private_ones : {true, false}) {
+    long position = 0;
+    PyObject* key;
+    PyObject* value;
+    while (python_.PyDict_Next(names, &position, &key, &value) != 0) {
+      const char* name = value == python_.None ? nullptr : python_.PyUnicode_AsUTF8(key);
+      if (name == nullptr) {
+        drop_error();
+        continue;
+      }
+      const bool is_private = name[0] == '_' && name[1] != '_';
+      if (private_ones ? !is_private : std::strcmp(name, "__builtins__") == 0) continue;
+      if (python_.PyDict_SetItem(names, key, python_.None) != 0) drop_error();
+    }
+  }
+}
+
+// As Py_FinalizeEx(), without taking apart what the zygote made: that is most of the work, none of
+// it can be seen, and every page of it would have to be copied first.
+void Program::tear_down(int& status) {
+  shut_threads_down();
+  if (PyObject* done = python_.PyObject_CallMethod(atexit_, "_run_exitfuncs", nullptr)) {
+    python_.Py_DecRef(done);
+  } else {
+    drop_error();
+  }
+  if (has_other_threads()) {
+    // Only the interpreter itself can stop them. It clears the names of modules that outlive their
+    // place in sys.modules.
+    python_.PyDict_SetItemString(preloaded_, "__main__", python_.None);
+    finalizing_ = true;
+    final_status_ = status;
+    python_.Py_FinalizeEx();
+    status = final_status_;
+    return;
+  }
+  tearing_down_ = true;
+  if (!flush_streams()) status = status_of_lost_output;
+  python_.PyGC_Collect();
+  forget_special_names();
+  drop_own_modules();
+  // What finalisers printed; by now the interpreter has no stream that it would complain about.
+  for (const char* stream : {"stdout", "stderr"}) {
+    if (!flush(stream)) drop_error();
+  }
+  flush_files_left();
+}
+
+int Program::on_audit(const char* event, PyObject* arguments) {
+  error_modules_.on_audit(event);
+  watch_files(event, arguments);
+  if (tearing_down_) return refuse_processes(event);
+  if (!finalizing_) return 0;
+  // All that a program can see has happened: what follows frees memory that the kernel is about to
+  // take back.
+  if (std::strcmp(event, "cpython.PyInterpreterState_Clear") == 0) {
+    flush_files_left();
+    end(final_status_);
+  }
+  return 0;
+}
+
+// An interpreter that has an error for it starts no thread and no fork once it is going down.
+int Program::refuse_processes(const char* event) {
+  if (python_.PythonFinalizationError == nullptr) return 0;
+  constexpr struct {
+    const char* event;
+    const char* text;
+  } refused[] = {
+      {"os.fork", "can't fork at interpreter shutdown"},
+      {"os.forkpty", "can't fork at interpreter shutdown"},
+      {"_thread.start_new_thread", "can't create new thread at interpreter shutdown"},
+      {"_thread.start_joinable_thread", "can't create new thread at interpreter shutdown"}};
+  for (const auto& each : refused) {
+    if (std::strcmp(event, each.event) != 0) continue;
+    python_.PyErr_SetString(*python_.PythonFinalizationError, each.text);
+    return -1;
+  }
+  return 0;
+}
+
+}  // namespace jail::zygote
