@@ -206,6 +206,7 @@ void Program::tear_down(int& status) {
     return;
   }
   tearing_down_ = true;
+  if (is_finalizing_ != nullptr) python_.PySys_SetObject("is_finalizing", is_finalizing_);
   if (!flush_streams()) status = status_of_lost_output;
   python_.PyGC_Collect();
   forget_special_names();

@@ -319,7 +319,6 @@ bool Program::flush_streams() {
 
 void Program::forget_special_names() {
   for (const char* name : special_names_) python_.PySys_SetObject(name, python_.None);
-  if (is_finalizing_ != nullptr) python_.PySys_SetObject("is_finalizing", is_finalizing_);
   for (const auto& stream : streams) {
     if (!set_again(stream.name, stream.first)) python_.PySys_SetObject(stream.name, python_.None);
   }
