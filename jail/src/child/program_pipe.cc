@@ -35,8 +35,11 @@ long ProgramPipe::meet_reader() {
 long ProgramPipe::begin_pouring() {
   const long opened = raw::call(SYS_openat, workspace_, raw::address(name_),
                                 O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOFOLLOW, 0);
-  if (opened == -ENOENT) close();
-  if (opened < 0) return opened == -ENOENT ? 0 : opened;
+  if (opened == -ENOENT) {
+    close();
+    return 0;
+  }
+  if (opened < 0) return opened;
   file_ = static_cast<int>(opened);
   pour();
   return 0;

@@ -25,7 +25,7 @@ constexpr const char* late_builtins[] = {"open",    "exit",    "quit", "copyrigh
 
 }  // namespace
 
-// By the addresses alone: a look at a thousand names would touch as many pages.
+// Compares the addresses alone, since a look at a thousand names would touch as many pages.
 bool Program::is_of_zygote(std::size_t index, PyObject* name, PyObject* module) const {
   return index < module_count_ && modules_[index].name == name && modules_[index].module == module;
 }
