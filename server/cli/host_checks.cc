@@ -40,7 +40,7 @@ std::string why_no_user_namespace(const HostFiles& files) {
     return "sysctl user.max_user_namespaces=65536";
   }
   return "in a container: its seccomp profile forbids them; use one that allows unshare, mount and "
-         "pivot_root";
+         "pivot_root. In a chroot the kernel refuses them: use a container";
 }
 
 }  // namespace

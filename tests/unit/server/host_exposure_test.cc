@@ -191,7 +191,7 @@ TEST_F(HostTest, WhoForbidsUserNamespacesIsNamed) {
     EXPECT_EQ(check.found, "cannot be used: make them: Operation not permitted");
     return check.advice;
   };
-  EXPECT_THAT(advice(), HasSubstr("seccomp profile"));
+  EXPECT_THAT(advice(), AllOf(HasSubstr("seccomp profile"), HasSubstr("chroot")));
   write("/proc/sys/user/max_user_namespaces", "0\n");
   EXPECT_THAT(advice(), HasSubstr("user.max_user_namespaces=65536"));
   write("/proc/sys/kernel/unprivileged_userns_clone", "0\n");
