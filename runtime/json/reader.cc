@@ -352,7 +352,8 @@ jail::Result<Value> parse(std::string_view text, std::string_view what) {
   simdjson::padded_string padded(text);
   dom::element root;
   auto error = parser.parse(padded).get(root);
-  if (error == simdjson::NUMBER_ERROR) {
+  // Later versions have an error of its own for a whole number of more than 64 bits.
+  if (error == simdjson::NUMBER_ERROR || error == simdjson::BIGINT_ERROR) {
     padded = simdjson::padded_string(with_doubles_for_large_numbers(text));
     error = parser.parse(padded).get(root);
   }

@@ -18,6 +18,10 @@ constexpr std::size_t max_head_lines = 100;
 // at another connection.
 constexpr long head_buffer_bytes = 2048;
 
+// CURLE_TOO_LARGE of libcurl 8.6 and later, which may be loaded by a program that was built with an
+// older one.
+constexpr auto value_too_large = static_cast<CURLcode>(100);
+
 bool has_header(const HttpRequest& request, std::string_view name) {
   return std::any_of(request.headers.begin(), request.headers.end(), [&](const auto& header) {
     return ::strcasecmp(header.first.c_str(), std::string(name).c_str()) == 0;
@@ -185,8 +189,9 @@ HttpFault CurlTransfer::fault_of(CURLcode code) const {
   if (has_large_head()) {
     fault.text = "the head of the reply is larger than " + std::to_string(options_.max_head_bytes) +
                  " bytes or has more than " + std::to_string(max_head_lines) + " lines";
-  } else if (code == CURLE_OUT_OF_MEMORY && fault.status != 0 && !head_.is_final()) {
-    // libcurl has its own bound for one line, and this is its error for it.
+  } else if ((code == CURLE_OUT_OF_MEMORY || code == value_too_large) && fault.status != 0 &&
+             !head_.is_final()) {
+    // libcurl has its own bound for one line, and these are its errors for it.
     fault.kind = HttpFault::too_large;
     fault.text = "a line of the reply's head is too long";
   } else if (code == CURLE_OK) {

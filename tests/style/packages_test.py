@@ -152,7 +152,7 @@ class Packages(unittest.TestCase):
         self.assertEqual(1, finished.returncode)
         self.assertEqual(1, len(finished.stderr.splitlines()), finished.stderr)
         self.assertIn("not Debian", finished.stderr)
-        self.assertIn("libboost1.81-dev", finished.stderr)
+        self.assertRegex(finished.stderr, r"libboost1\.8[13]-dev")
 
     def test_other_distribution_that_has_everything(self):
         for name in ("g++", "ninja", "pkg-config"):
