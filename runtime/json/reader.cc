@@ -17,7 +17,8 @@ simdjson::internal::atomic_ptr<const simdjson::implementation>&
 simdjson::get_active_implementation() {
   using Chosen = internal::atomic_ptr<const implementation>&();
   static Chosen* const chosen = [] {
-    const runtime::LateLibrary library(SIMDJSON_SONAME, "install simdjson (Debian: libsimdjson14)");
+    const runtime::LateLibrary library(SIMDJSON_SONAME,
+                                       "install simdjson (Debian: " SIMDJSON_PACKAGE ")");
     Chosen* const function = library.function("_ZN8simdjson25get_active_implementationEv");
     return function;
   }();

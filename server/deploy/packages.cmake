@@ -38,7 +38,8 @@ set(CPACK_DEBIAN_AGENT-SANDBOX_PACKAGE_PRIORITY optional)
 set(CPACK_DEBIAN_AGENT-SANDBOX_PACKAGE_SHLIBDEPS ON)
 # passwd makes the service's user. The program loads the libraries when it needs them (runtime/loader), which
 # dpkg-shlibdeps does not see.
-set(CPACK_DEBIAN_AGENT-SANDBOX_PACKAGE_DEPENDS "passwd, libcurl4, libsimdjson14, libsqlite3-0, libssl3")
+get_property(simdjson_package GLOBAL PROPERTY SIMDJSON_PACKAGE)
+set(CPACK_DEBIAN_AGENT-SANDBOX_PACKAGE_DEPENDS "passwd, libcurl4, ${simdjson_package}, libsqlite3-0, libssl3")
 set(CPACK_DEBIAN_AGENT-SANDBOX_PACKAGE_RECOMMENDS python3)
 set(CPACK_DEBIAN_AGENT-SANDBOX_PACKAGE_SUGGESTS "nodejs, mmdebstrap")
 set(CPACK_COMPONENT_AGENT-SANDBOX_DESCRIPTION "runs the code that an AI agent just wrote, in jails of the kernel

@@ -31,8 +31,8 @@ class Content(Packages):
                 self.assertGreater(len(field(package, "Description").splitlines()), 3)
         depends = field(self.packages["agent-sandbox"], "Depends")
         # They are loaded when they are needed: dpkg-shlibdeps does not see them.
-        for package in ("libcurl4", "libsimdjson14", "libsqlite3-0", "libssl3"):
-            self.assertIn(package, depends)
+        for package in ("libcurl4", r"libsimdjson\d+", "libsqlite3-0", "libssl3"):
+            self.assertRegex(depends, rf"\b{package}(,|$)")
         needed = {word.split()[0] for word in field(self.packages[self.runtime], "Depends").split(", ")}
         self.assertEqual({"libc6", "libcap2", "libgcc-s1", "libnl-3-200", "libseccomp2", "libstdc++6"}, needed)
         self.assertIn(f"{self.runtime} (= ", field(self.packages["libjail-dev"], "Depends"))
