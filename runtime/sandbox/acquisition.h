@@ -58,6 +58,9 @@ class Acquisition {
   boost::asio::awaitable<jail::Result<Leased*>> acquire(const RunRequest& request,
                                                         std::string caller, Start start);
 
+  // Lets another run begin, although the jail is there until the destructor.
+  void give_place_up() { place_ = {}; }
+
   TimeSource::Time asked_at() const noexcept { return asked_at_; }
   // The time at which it last stopped waiting for a place or a jail; before that, the time of the
   // request.

@@ -37,16 +37,31 @@ void ProcessIo::offer_input(jail::Fd pipe) {
   write_input();
 }
 
+void ProcessIo::Output::close() {
+  unwatched.reset();
+  error_code ignored;
+  descriptor.close(ignored);
+}
+
 void ProcessIo::start(jail::Fd standard_output, jail::Fd standard_error) {
-  out_.descriptor.assign(standard_output.release());
-  watch_output(out_);
-  if (standard_error.valid()) {
-    err_.descriptor.assign(standard_error.release());
-    watch_output(err_);
-  }
+  start_unwatched(std::move(standard_output), std::move(standard_error));
+  watch_outputs();
+}
+
+void ProcessIo::start_unwatched(jail::Fd standard_output, jail::Fd standard_error) {
+  out_.unwatched = std::move(standard_output);
+  err_.unwatched = std::move(standard_error);
   if (!input_.is_open()) return;
   watch_input_source();
   feed_input();
+}
+
+void ProcessIo::watch_outputs() {
+  for (Output* output : {&out_, &err_}) {
+    if (!output->unwatched.valid()) continue;
+    output->descriptor.assign(output->unwatched.release());
+    watch_output(*output);
+  }
 }
 
 void ProcessIo::drain() {
@@ -57,10 +72,9 @@ void ProcessIo::drain() {
 void ProcessIo::stop() {
   stopped_ = true;
   on_gate_open_.reset();
+  for (Output* output : {&out_, &err_}) output->close();
   error_code ignored;
-  for (Descriptor* descriptor : {&out_.descriptor, &err_.descriptor, &input_, &input_waiter_}) {
-    descriptor->close(ignored);
-  }
+  for (Descriptor* descriptor : {&input_, &input_waiter_}) descriptor->close(ignored);
 }
 
 ProcessIo::Kept ProcessIo::take_kept(Stream stream) {
@@ -110,13 +124,13 @@ void ProcessIo::keep(Output& output, std::string_view bytes) const {
 // Reads what is there; closes the descriptor at its end.
 void ProcessIo::read_output(Output& output) {
   std::array<char, chunk_bytes> buffer;
-  for (int turn = 0; turn < chunks_a_turn && output.descriptor.is_open(); ++turn) {
+  for (int turn = 0; turn < chunks_a_turn && output.is_open(); ++turn) {
     if (!draining_ && !options_.gate.is_open()) return;
-    const ssize_t got = ::read(output.descriptor.native_handle(), buffer.data(), buffer.size());
+    const ssize_t got = ::read(output.fd(), buffer.data(), buffer.size());
     if (got < 0 && errno == EINTR) continue;
     if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return;
     if (got <= 0) {
-      output.descriptor.close();
+      output.close();
       return;
     }
     const std::string_view bytes(buffer.data(), static_cast<std::size_t>(got));

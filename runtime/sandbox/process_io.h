@@ -51,6 +51,10 @@ class ProcessIo : public std::enable_shared_from_this<ProcessIo> {
   // valid: a terminal has one output.
   void start(jail::Fd standard_output, jail::Fd standard_error);
 
+  // As start(), but leaves the outputs in their pipes until watch_outputs() or drain().
+  void start_unwatched(jail::Fd standard_output, jail::Fd standard_error);
+  void watch_outputs();
+
   // Must be called when the program and all who hold its pipes are dead: reads what the pipes still
   // hold, whatever the gate says. A pipe holds at most 1 MiB.
   void drain();
@@ -68,6 +72,11 @@ class ProcessIo : public std::enable_shared_from_this<ProcessIo> {
     Output(const boost::asio::any_io_executor& executor, Stream which)
         : stream(which), descriptor(executor) {}
     const Stream stream;
+    int fd() { return unwatched.valid() ? unwatched.get() : descriptor.native_handle(); }
+    bool is_open() const { return unwatched.valid() || descriptor.is_open(); }
+    void close();
+
+    jail::Fd unwatched;  // until it is in `descriptor`
     Descriptor descriptor;
     Kept kept;
     bool paused = false;  // until the gate opens

@@ -26,6 +26,9 @@ using std::chrono::milliseconds;
 
 // Init ends a jail at its deadline by itself. After this time the owner no longer relies on that.
 constexpr milliseconds grace{2'000};
+// The time in which most short programs have ended. The end of one and its output are then seen
+// together, and no pipe is watched. A full pipe keeps its program waiting no longer than this.
+constexpr milliseconds unwatched_time{2};
 
 Status status_of(const jail::ExitReport& report) {
   switch (report.ended) {
@@ -87,9 +90,19 @@ Run::Run(asio::any_io_executor executor, const Setting& setting, RunRequest requ
       acquisition_(alarm_, *setting.clock, setting.admission, setting.launch, setting.make_room) {}
 
 Run::~Run() {
-  if (options_.signals != nullptr) options_.signals->listen({});
-  alarm_->stop();
+  stop_listening();
   io_->stop();
+}
+
+void Run::finish() {
+  stop_listening();
+  acquisition_.give_place_up();
+}
+
+void Run::stop_listening() {
+  if (options_.signals != nullptr) options_.signals->listen({});
+  options_.signals.reset();
+  alarm_->stop();
 }
 
 asio::awaitable<Result<RunResult>> Run::result() {
@@ -127,10 +140,24 @@ Result<void> Run::start(Leased& leased) {
   request_.files.clear();
   leased.maker.reset();
   started_at_ = setting_.clock->now();
-  alarm_->set_deadline(started_at_ + request_.timeout + grace);
   if (options_.on_start) options_.on_start();
-  if (!request_.terminal) io_->start(jail.take_stdout(), jail.take_stderr());
+  reads_later_ = true;
+  if (!request_.terminal) io_->start_unwatched(jail.take_stdout(), jail.take_stderr());
+  if (options_.result_first) {
+    alarm_->set_deadline(started_at_ + unwatched_time);
+  } else {
+    begin_reading();
+  }
   return done;
+}
+
+// Returns false where it has begun before.
+bool Run::begin_reading() {
+  if (!reads_later_) return false;
+  reads_later_ = false;
+  alarm_->set_deadline(started_at_ + request_.timeout + grace);
+  io_->watch_outputs();
+  return true;
 }
 
 // Its input and its output are one descriptor, which comes once the program is on its way.
@@ -184,10 +211,11 @@ asio::awaitable<Result<void>> Run::until_ended(JailHandle& jail) {
     pass_signals_on(jail);
     if (alarm_->cancelled() && why_killed != jail::Ended::cancelled) {
       jail.cancel();
+      begin_reading();
       why_killed = jail::Ended::cancelled;
       alarm_->set_deadline(setting_.clock->now() + grace);
     }
-    if (alarm_->deadline_passed()) {
+    if (alarm_->deadline_passed() && !begin_reading()) {
       jail.kill(why_killed);
       break;
     }

@@ -46,16 +46,22 @@ class Run {
   // Must be awaited once. The destructor of the Run gives up the jail and its place.
   boost::asio::awaitable<jail::Result<RunResult>> result();
 
+  // Gives up the place before the jail, and hears of no signal and no cancellation any more. For a
+  // Run that is destroyed some time after result() has returned.
+  void finish();
+
  private:
   jail::Result<void> start(Leased& leased);
   std::chrono::milliseconds cpu_of_request() const;
   jail::RunLimits limits_of_request() const;
   jail::Result<void> begin_terminal(JailHandle& jail);
   void hear_signals();
+  void stop_listening();
   void pass_signals_on(JailHandle& jail);
   boost::asio::awaitable<jail::Result<void>> until_ended(JailHandle& jail);
   boost::asio::awaitable<jail::Result<jail::Collection>> collect(const JailHandle& jail);
   bool wants_artifacts(const JailHandle& jail) const;
+  bool begin_reading();
   RunResult result_of(const Leased& leased);
   RunResult cancelled_result() const;
 
@@ -67,6 +73,7 @@ class Run {
   Acquisition acquisition_;
   TimeSource::Time started_at_{};  // nothing else: the program has not started
   bool has_terminal_ = false;
+  bool reads_later_ = false;  // the outputs are still to be watched
 };
 
 }  // namespace runtime

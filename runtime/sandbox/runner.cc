@@ -5,7 +5,6 @@
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
-#include <boost/asio/steady_timer.hpp>
 #include <boost/asio/strand.hpp>
 #include <boost/asio/this_coro.hpp>
 #include <boost/asio/thread_pool.hpp>
@@ -25,6 +24,7 @@
 #include "runtime/sandbox/jail_limits.h"
 #include "runtime/sandbox/language.h"
 #include "runtime/sandbox/launchers.h"
+#include "runtime/sandbox/leaf_sweeper.h"
 #include "runtime/sandbox/living_spec.h"
 #include "runtime/sandbox/network_news.h"
 #include "runtime/sandbox/program_root.h"
@@ -44,36 +44,6 @@ using jail::Result;
 // A guest can make reading its artifacts take a second; with several threads other runs' artifacts
 // need not wait.
 constexpr std::size_t collector_threads = 2;
-
-// Removes the leaves whose last process was still ending when their jail was reported; otherwise an
-// idle server would keep them until its next run.
-class LeafSweeper : public std::enable_shared_from_this<LeafSweeper> {
- public:
-  LeafSweeper(const asio::any_io_executor& executor, jail::CgroupTree tree)
-      : tree_(std::move(tree)), timer_(asio::make_strand(executor)) {}
-
-  void sweep_soon() {
-    if (waiting_.exchange(true)) return;
-    asio::post(timer_.get_executor(), [weak = weak_from_this()] {
-      if (const auto self = weak.lock()) self->wait();
-    });
-  }
-
- private:
-  void wait() {
-    timer_.expires_after(std::chrono::milliseconds(20));
-    timer_.async_wait([weak = weak_from_this()](const boost::system::error_code& error) {
-      const auto self = weak.lock();
-      if (error || self == nullptr) return;
-      self->waiting_ = false;
-      if (self->tree_.remove_ended() > 0) self->sweep_soon();
-    });
-  }
-
-  const jail::CgroupTree tree_;
-  asio::steady_timer timer_;
-  std::atomic<bool> waiting_{false};
-};
 
 // A template with its files read.
 struct Prepared {
@@ -171,12 +141,17 @@ class JailRunner final : public Runner {
     }
     ++total_;
     const auto network = network_news_->listen(request.network);
-    std::optional<Run> run;
-    run.emplace(executor, setting_, std::move(request), std::move(options));
+    const bool result_first = options.result_first;
+    auto run = std::make_unique<Run>(executor, setting_, std::move(request), std::move(options));
     auto result = co_await run->result();
-    // Its jail gives its leaf up now, and not after the sweeper has found nothing to do.
-    run.reset();
-    if (sweeper_ != nullptr) sweeper_->sweep_soon();
+    if (result_first) {
+      run->finish();
+      asio::post(executor, [run = std::move(run), sweeper = sweeper_]() mutable {
+        let_go(std::move(run), sweeper.get());
+      });
+    } else {
+      let_go(std::move(run), sweeper_.get());
+    }
     if (network != nullptr && result) {
       co_await launchers_->catch_up();
       result->network = network->take();
@@ -231,6 +206,12 @@ class JailRunner final : public Runner {
 
  private:
   using Way = Acquisition::Way;
+
+  // The jail gives its leaf up now, and not after the sweeper has found nothing to do.
+  static void let_go(std::unique_ptr<Run> run, LeafSweeper* sweeper) {
+    run.reset();
+    if (sweeper != nullptr) sweeper->sweep_soon();
+  }
 
   Result<LivingJail> launch_warm(const LivingRequest& request, const Prepared* prepared) {
     if (auto refused = why_not_warm(prepared); !refused.empty()) {

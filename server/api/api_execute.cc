@@ -30,6 +30,7 @@ awaitable<Response> execute_program(runtime::Services services, runtime::RunRequ
                                     runtime::Caller caller, runtime::Cancel gone) {
   runtime::RunOptions options;
   options.cancel = gone.child();
+  options.result_first = true;
   auto ran = co_await runtime::run_program(services, std::move(caller), runtime::make_execution(),
                                            std::move(request), std::move(options));
   co_return answer_of(std::move(ran));

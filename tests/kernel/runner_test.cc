@@ -10,6 +10,7 @@
 #include <boost/asio/io_context.hpp>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 
 #include "tests/kernel/runner_fixture.h"
 
@@ -161,6 +162,31 @@ TEST_F(RunnerTest, RunsStayOnTheLoopOfTheirCallers) {
   loop.run();
   EXPECT_GE(told, 9);
   EXPECT_EQ(told_elsewhere, 0);
+}
+
+TEST_F(RunnerTest, WhereTheResultComesFirstTheJailIsLetGoAfterIt) {
+  create();
+  asio::io_context loop(1);
+  const auto open_descriptors = [] {
+    const std::filesystem::directory_iterator all("/proc/self/fd");
+    return std::distance(std::filesystem::begin(all), std::filesystem::end(all));
+  };
+  std::ptrdiff_t with_jail = 0;
+  const auto work = [&]() -> asio::awaitable<void> {
+    RunOptions options;
+    options.result_first = true;
+    RunRequest request = python("import sys; print('out'); print('err', file=sys.stderr)");
+    const auto result = co_await runner_->run(std::move(request), std::move(options));
+    EXPECT_TRUE(result);
+    if (!result) co_return;
+    EXPECT_EQ(result->standard_output, "out\n");
+    EXPECT_EQ(result->standard_error, "err\n");
+    EXPECT_EQ(runner_->state().running, 0u);
+    with_jail = open_descriptors();
+  };
+  asio::co_spawn(loop, work, asio::detached);
+  loop.run();
+  EXPECT_LT(open_descriptors(), with_jail);
 }
 
 TEST_F(RunnerTest, CancelEndsARun) {

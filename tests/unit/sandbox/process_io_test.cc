@@ -145,6 +145,38 @@ TEST_F(ProcessIoTest, DrainsWhatThePipesHoldAtOnce) {
   EXPECT_EQ(kept(Stream::standard_error), "and others");
 }
 
+TEST_F(ProcessIoTest, AnOutputThatIsNotWatchedStaysInItsPipe) {
+  create(with_cap(100));
+  io_->start_unwatched(std::move(out_.reading), std::move(err_.reading));
+  out_.write("one");
+  go_on();
+  EXPECT_EQ(kept(Stream::standard_output), "");
+  io_->watch_outputs();
+  go_on();
+  EXPECT_EQ(kept(Stream::standard_output), "one");
+  err_.write("two");
+  go_on();
+  EXPECT_EQ(kept(Stream::standard_error), "two");
+}
+
+TEST_F(ProcessIoTest, DrainsWhatIsNotWatched) {
+  create(with_cap(100));
+  io_->start_unwatched(std::move(out_.reading), std::move(err_.reading));
+  out_.write("one");
+  err_.write("two");
+  io_->drain();
+  EXPECT_EQ(kept(Stream::standard_output), "one");
+  EXPECT_EQ(kept(Stream::standard_error), "two");
+}
+
+TEST_F(ProcessIoTest, ClosesWhatIsNotWatchedWhenItStops) {
+  create(with_cap(100));
+  io_->start_unwatched(std::move(out_.reading), std::move(err_.reading));
+  io_->stop();
+  EXPECT_EQ(::write(out_.writing.get(), "x", 1), -1);
+  EXPECT_EQ(errno, EPIPE);
+}
+
 TEST_F(ProcessIoTest, NothingIsToldAfterItStops) {
   ProcessIo::Options options = with_cap(100);
   const OutputGate gate = options.gate;

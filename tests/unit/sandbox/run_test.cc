@@ -241,6 +241,89 @@ TEST_F(RunTest, AClosedGateDoesNotKeepTheLastOutput) {
   EXPECT_EQ(outcome->result().standard_output, "last");
 }
 
+// A run whose result alone is waited for, and that notes each output as it comes.
+class ResultFirstTest : public RunTest {
+ protected:
+  std::shared_ptr<Outcome> begin_first(RunOptions options = {}) {
+    options.result_first = true;
+    options.on_output = [this](Stream, std::string_view bytes) { told_ += bytes; };
+    return begin(program(), std::move(options));
+  }
+
+  std::string told_;
+};
+
+TEST_F(ResultFirstTest, TheOutputOfAShortProgramIsReadAtItsEnd) {
+  const auto jail = add(Kind::pooled, Phase::ready);
+  const auto outcome = begin_first();
+  jail->out.write("out");
+  jail->err.write("err");
+  pass(1ms);
+  EXPECT_EQ(told_, "");
+  end(*jail, Ended::exited);
+  EXPECT_EQ(told_, "outerr");
+  EXPECT_EQ(outcome->result().standard_output, "out");
+  EXPECT_EQ(outcome->result().standard_error, "err");
+}
+
+TEST_F(ResultFirstTest, TheOutputOfALongerProgramIsReadAsItComes) {
+  const auto jail = add(Kind::pooled, Phase::ready);
+  const auto outcome = begin_first();
+  jail->out.write("one");
+  pass(2ms);
+  EXPECT_EQ(told_, "one");
+  jail->out.write("two");
+  go_on();
+  EXPECT_EQ(told_, "onetwo");
+  pass(6997ms);
+  EXPECT_FALSE(outcome->told);
+  pass(1ms);
+  EXPECT_EQ(outcome->result().status, Status::timeout);
+}
+
+TEST_F(ResultFirstTest, ACancelBeforeTheOutputIsReadHasAllOfItsGrace) {
+  const auto jail = add(Kind::pooled, Phase::ready);
+  RunOptions options;
+  const Cancel cancel = options.cancel;
+  const auto outcome = begin_first(std::move(options));
+  jail->out.write("out");
+  cancel.request();
+  go_on();
+  EXPECT_EQ(jail->cancels, 1);
+  EXPECT_EQ(told_, "out");
+  pass(1999ms);
+  EXPECT_FALSE(outcome->told);
+  pass(1ms);
+  EXPECT_EQ(outcome->result().status, Status::cancelled);
+}
+
+TEST_F(RunTest, AFinishedRunGivesItsPlaceUpBeforeItsJail) {
+  const auto jail = add(Kind::pooled, Phase::ready);
+  RunOptions options;
+  options.signals = std::make_shared<ProgramSignals>();
+  const auto signals = options.signals;
+  auto run = std::make_unique<runtime::Run>(loop_->get_executor(), setting_, program(),
+                                            std::move(options));
+  bool ended = false;
+  const auto work = [&]() -> asio::awaitable<void> {
+    const auto result = co_await run->result();
+    ended = result.has_value();
+  };
+  asio::co_spawn(*loop_, work, asio::detached);
+  go_on();
+  EXPECT_EQ(setting_.admission->running(), 1u);
+  end(*jail, Ended::exited);
+  ASSERT_TRUE(ended);
+  run->finish();
+  EXPECT_EQ(setting_.admission->running(), 0u);
+  EXPECT_FALSE(jail->given_up);
+  signals->send(SIGINT);
+  go_on();
+  EXPECT_THAT(jail->signals, IsEmpty());
+  run.reset();
+  EXPECT_TRUE(jail->given_up);
+}
+
 TEST_F(RunTest, AnExecutorThatIsDestroyedDropsItsRuns) {
   set_places(2, 1);
   const auto running = add(Kind::pooled, Phase::ready);
