@@ -1,5 +1,7 @@
 #include "runtime/service/programs.h"
 
+#include <boost/asio/post.hpp>
+#include <boost/asio/this_coro.hpp>
 #include <chrono>
 #include <cstdint>
 #include <optional>
@@ -108,16 +110,25 @@ boost::asio::awaitable<std::variant<ProgramOutcome, Refusal>> run_program(
   start.code_sha256 = sha256(request.code);
   start.created = execution.created;
   services.jobs.begin(std::move(start), options.cancel);
+  const bool result_first = options.result_first;
   options.caller = tenant;
   request.network.label = execution.id;
   auto result = co_await services.runner.run(std::move(request), std::move(options));
   if (!result) co_return not_run(services, caller, execution, language, result.error());
   count_program(services.metrics, *result, language,
                 std::chrono::duration_cast<std::chrono::microseconds>(Clock::now() - began));
-  services.logger.info("run", {{"request_id", caller.request_id},
-                               {"job_id", execution.id},
-                               {"status", to_string(result->status)},
-                               {"start", result->warm ? "warm" : "cold"}});
+  auto tell = [&logger = services.logger, request_id = caller.request_id, job_id = execution.id,
+               status = to_string(result->status), start = result->warm ? "warm" : "cold"] {
+    logger.info(
+        "run",
+        {{"request_id", request_id}, {"job_id", job_id}, {"status", status}, {"start", start}});
+  };
+  if (result_first) {
+    const auto executor = co_await boost::asio::this_coro::executor;
+    boost::asio::post(executor, std::move(tell));
+  } else {
+    tell();
+  }
   ProgramOutcome outcome{result->status, encode_result(*result, execution, encoding)};
   JobEnd end;
   end.status = to_string(result->status);
