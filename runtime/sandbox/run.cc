@@ -28,7 +28,7 @@ using std::chrono::milliseconds;
 constexpr milliseconds grace{2'000};
 // The time in which most short programs have ended. The end of one and its output are then seen
 // together, and no pipe is watched. A full pipe keeps its program waiting no longer than this.
-constexpr milliseconds unwatched_time{2};
+constexpr milliseconds unwatched_time{1};
 
 Status status_of(const jail::ExitReport& report) {
   switch (report.ended) {

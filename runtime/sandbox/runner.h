@@ -75,7 +75,7 @@ struct RunOptions {
   // function slows the program down. Empty: output is only collected.
   std::function<void(Stream, std::string_view)> on_output;
   bool collect_output = true;
-  // Only the result is waited for. Output is read from 2 ms after the start on, or at the end where
+  // Only the result is waited for. Output is read from 1 ms after the start on, or at the end where
   // that is earlier. The jail is let go by work that is posted to the run's executor before the
   // result is there, so after what the caller does with the result until it suspends.
   bool result_first = false;

@@ -258,7 +258,7 @@ TEST_F(ResultFirstTest, TheOutputOfAShortProgramIsReadAtItsEnd) {
   const auto outcome = begin_first();
   jail->out.write("out");
   jail->err.write("err");
-  pass(1ms);
+  go_on();
   EXPECT_EQ(told_, "");
   end(*jail, Ended::exited);
   EXPECT_EQ(told_, "outerr");
@@ -270,12 +270,14 @@ TEST_F(ResultFirstTest, TheOutputOfALongerProgramIsReadAsItComes) {
   const auto jail = add(Kind::pooled, Phase::ready);
   const auto outcome = begin_first();
   jail->out.write("one");
-  pass(2ms);
+  go_on();
+  EXPECT_EQ(told_, "");
+  pass(1ms);
   EXPECT_EQ(told_, "one");
   jail->out.write("two");
   go_on();
   EXPECT_EQ(told_, "onetwo");
-  pass(6997ms);
+  pass(6998ms);
   EXPECT_FALSE(outcome->told);
   pass(1ms);
   EXPECT_EQ(outcome->result().status, Status::timeout);
