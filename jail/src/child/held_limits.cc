@@ -87,6 +87,8 @@ void HeldLimits::look_at_processor_time() {
   cpu_ns_ = larger(cpu_ns_, watch_.processor_time(reaped) + reaped);
 }
 
+std::uint64_t HeldLimits::exact_cpu_ns() const { return watch_.clock_time() + reaped_cpu_ns(); }
+
 void HeldLimits::plan_looks_at_rest(std::uint64_t memory, const wire::Order& order) {
   // All threads may wake at once, each on a processor.
   const std::uint64_t writers = smaller(processors_, larger(watch_.threads(), 1));

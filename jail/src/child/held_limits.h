@@ -34,6 +34,8 @@ class HeldLimits {
 
   // Looks only at the processor time.
   void look_at_processor_time();
+  // The processor time of the living processes and of all that init has reaped, by their clocks.
+  std::uint64_t exact_cpu_ns() const;
 
   // The peak of the memory of all processes together, in bytes, and the processor time that they
   // had used at the last look.

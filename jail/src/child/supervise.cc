@@ -205,6 +205,8 @@ class Init {
       if (met == 0 && guest_ended_) met = -ECHILD;
       if (met == 0 && now_ns() > deadline) met = -ETIMEDOUT;
     }
+    // What is beside the guest waits as well, so the path of a program needs no look at it.
+    helpers_before_us_ = beyond(limits_.exact_cpu_ns(), cpu_ns_of(guest_, clock_sum)) / 1000;
     const std::uint64_t shown = plan_.shown_variables_bytes;
     if (met > 0 && shown != 0) {
       met = show_variables(static_cast<int>(slots_[wire::slot_proc]), guest_,
@@ -223,7 +225,9 @@ class Init {
   }
 
   // Only the sum is noted: its parts are taken to be as in the whole run, see split_use_before().
-  void note_use_so_far() { user_before_us_ = cpu_ns_of(guest_, clock_sum) / 1000; }
+  void note_use_so_far() {
+    user_before_us_ = helpers_before_us_ + cpu_ns_of(guest_, clock_sum) / 1000;
+  }
 
   // Returns false where the owner is gone or took the jail back before it ran anything, or where
   // the waiting guest has died, which the owner hears before it gives this jail a program.
@@ -464,8 +468,9 @@ class Init {
   SharedMemory shared_;
   int signals_ = -1;
   int start_report_ = -1;
-  int channel_ = -1;     // the channel to a forked guest that waits
-  ProgramPipe program_;  // of a started guest
+  int channel_ = -1;                     // the channel to a forked guest that waits
+  ProgramPipe program_;                  // of a started guest
+  std::uint64_t helpers_before_us_ = 0;  // the use of other processes beside a guest that waits
   std::uint64_t user_before_us_ = 0;
   std::uint64_t system_before_us_ = 0;
   std::int32_t wait_code_ = 0;

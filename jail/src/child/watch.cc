@@ -267,6 +267,14 @@ std::uint64_t Watch::processor_time(std::uint64_t reaped_ns) {
   return scan(reaped_ns).ticks * ns_per_tick;
 }
 
+std::uint64_t Watch::clock_time() const {
+  std::uint64_t time = 0;
+  each_process([&time](const Process& process, const ProcessStat&) {
+    time += cpu_ns_of(process.pid, clock_sum);
+  });
+  return time;
+}
+
 WatchedUsage Watch::glance(std::uint64_t memory_limit, std::uint64_t reaped_ns) {
   WatchedUsage usage;
   usage.cpu_ns = processor_time(reaped_ns);

@@ -123,6 +123,9 @@ class Watch {
 
   // Returns only the processor time.
   std::uint64_t processor_time(std::uint64_t reaped_ns);
+  // The same of the living processes alone, without their children, by their clocks: exact, where
+  // the other is in the kernel's ticks.
+  std::uint64_t clock_time() const;
 
   // Adds up proportional shares, in bytes, and the other findings of the last measure(). The kernel
   // looks at every page for it: at a gigabyte that takes tens of milliseconds. Processes that it
