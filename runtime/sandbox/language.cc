@@ -21,42 +21,53 @@ constexpr const char* esbuild = "/usr/bin/esbuild";
 // both kinds of modules work: a module may await at its top level, and the variables of CommonJS
 // are globals, so that a program may declare the same names. esbuild does not know the one name
 // that is declared for that, so it must be none that esbuild declares itself, as __create. Types
-// are not checked. The words in capitals stand for paths.
-constexpr std::string_view make_module =
-    R"sh(/usr/bin/esbuild FILE --bundle --platform=node --target=node18 --format=esm \
-  --outfile=MODULE --sourcemap=inline --log-level=error --color=false \
-  '--define:import.meta.url="file://FILE"' --define:require.main=module \
-  '--banner:js=import { createRequire as __createRequireOfMain } from "node:module";
+// are not checked. The limit of messages is that of the command line, which an order would not have
+// by itself. The words in capitals stand for paths; no option has an apostrophe.
+constexpr std::string_view module_options[] = {
+    "--bundle",
+    "--platform=node",
+    "--target=node18",
+    "--format=esm",
+    "--outfile=MODULE",
+    "--sourcemap=inline",
+    "--log-level=error",
+    "--log-limit=6",
+    "--color=false",
+    R"(--define:import.meta.url="file://FILE")",
+    "--define:require.main=module",
+    R"js(--banner:js=import { createRequire as __createRequireOfMain } from "node:module";
 ((name) => Object.assign(globalThis, {
   __filename: globalThis.process.argv[1] = name, __dirname: "DIRECTORY",
   require: __createRequireOfMain(name), exports: {},
   module: { exports: {}, filename: name, id: "." },
-}))("FILE");')sh";
+}))("FILE");)js"};
 
 // Node takes the shell's place, with the shell's own variables.
 constexpr std::string_view run_typescript = R"sh(
-MAKE_MODULE || exit 1
+/usr/bin/esbuild FILE OPTIONS || exit 1
 mapfile -d '' -t given </proc/self/environ
 exec /usr/bin/env -i -- "${given[@]}" "$0" "$@"
 )sh";
 
-// Node takes the shell's place at once and waits at the FIFO of its template until its module is
-// made, see waiting_node.h. Another process, which is not node's child, waits for the program in
-// the same way, makes the module and says so. Node has opened the FIFO when the name is freed for
-// the module itself. Where the name cannot be freed or no module is made, node ends. By `set -m`
-// that process has a process group of its own: signals for the program are for node, which survives
-// some that would end this process. esbuild reads files that the program names: it has the
-// program's input, which a shell takes from what runs beside it, and not the FIFO, which it would
-// read without end. The last argument, which says where the program will be, is not node's. Node
-// looks for a package where it is started, and would not look there again: it comes into the
-// working directory once the program's files are there.
+// Node takes the shell's place at once and waits for the program, see waiting_node.h. An esbuild
+// waits beside it for node's orders, on the pipes that node finds as these two descriptors. They
+// are none that node would get for a file of its own, and they are opened anew, since the shell's
+// own ends close at an execve. Neither esbuild nor what tells its version, without which it takes
+// no orders, is node's child: init reaps them. By `set -m` esbuild has a process group of its own:
+// signals for the program are for node, which survives some that would end esbuild. The last
+// argument, which says where the program will be, is not node's. Node looks for a package where it
+// is started, and would not look there again: it comes into the working directory once the
+// program's files are there.
 constexpr std::string_view await_typescript = R"sh(
-( set -m; (
-  exec 3>MODULE
-  rm MODULE || exit
-  read -rN 1 <FILE 2>/dev/null
-  MAKE_MODULE 3>&- && echo >&3
-) <&0 & )
+coproc {
+  read
+  ( set -m
+    read -r version < <(( /usr/bin/esbuild --version & ))
+    /usr/bin/esbuild "--service=$version" <&0 & )
+}
+exec 58<"/proc/self/fd/${COPROC[0]}" 59>"/proc/self/fd/${COPROC[1]}"
+echo >&59
+wait
 mapfile -d '' -t given </proc/self/environ
 exec /usr/bin/env -i -C / -- "${given[@]}" "$0" "${@:1:$#-1}"
 )sh";
@@ -72,11 +83,20 @@ std::string with_path(std::string text, std::string_view word, const std::string
   return text;
 }
 
-std::string typescript_script(std::string_view what, const std::string& file) {
-  std::string script = with_path(std::string(what), "MAKE_MODULE", std::string(make_module));
-  script = with_path(std::move(script), "DIRECTORY", directory_of(file));
-  script = with_path(std::move(script), "MODULE", module_of_typescript(file));
-  return with_path(std::move(script), "FILE", file);
+std::string with_paths(std::string text, const std::string& file) {
+  text = with_path(std::move(text), "DIRECTORY", directory_of(file));
+  text = with_path(std::move(text), "MODULE", module_of_typescript(file));
+  return with_path(std::move(text), "FILE", file);
+}
+
+// The script of a shell that compiles the program, and then is node.
+std::string typescript_script(const std::string& file) {
+  std::string options;
+  for (const std::string& option : module_options_for(file)) options += " '" + option + "'";
+  std::string script(run_typescript);
+  constexpr std::string_view word = " OPTIONS";
+  script.replace(script.find(word), word.size(), options);
+  return with_paths(std::move(script), file);
 }
 
 using Names = std::array<std::string_view, 3>;  // the last ones may be empty
@@ -205,14 +225,17 @@ std::vector<std::string> waiting_arguments_of(const RunRequest& request) {
   std::vector<std::string> arguments = arguments_of(request);
   if (request.language != Language::typescript) return arguments;
   const std::string file = working_directory + program_file_of(request);
-  arguments.at(2) = typescript_script(await_typescript, file);
+  arguments.at(2) = await_typescript;
   arguments.push_back(file);
   return arguments;
 }
 
-std::string waiting_pipe_of(Language language) {
-  if (language != Language::typescript) return {};
-  return module_of_typescript(std::string(file_name_of(language, "")));
+std::vector<std::string> module_options_for(const std::string& file) {
+  std::vector<std::string> options;
+  for (const std::string_view option : module_options) {
+    options.push_back(with_paths(std::string(option), file));
+  }
+  return options;
 }
 
 std::string module_of_typescript(const std::string& file) {
@@ -237,7 +260,7 @@ std::vector<std::string> arguments_for(Language language, const std::string& fil
     case Language::typescript:
       arguments = {bash,
                    "-c",
-                   typescript_script(run_typescript, file),
+                   typescript_script(file),
                    node,
                    heap_limit(memory_mb),
                    "--enable-source-maps",

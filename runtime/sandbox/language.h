@@ -45,8 +45,6 @@ std::vector<std::string> arguments_of(const RunRequest& request);
 // argv of an interpreter that is started before its program comes: the same, or what waits for the
 // program and leads to the same. It ends in the program's file.
 std::vector<std::string> waiting_arguments_of(const RunRequest& request);
-// jail::TemplateSpec::pipe for such an interpreter.
-std::string waiting_pipe_of(Language language);
 // argv for a program in `file`, an absolute path. `memory_mb` is what it may use. With
 // Language::typescript the path must be of letters, digits, and of - _ . / alone, and the file's
 // name must be unique among those of programs that run.
@@ -55,6 +53,8 @@ std::vector<std::string> arguments_for(Language language, const std::string& fil
                                        const std::vector<std::string>& args);
 // The module that such a TypeScript program is turned into.
 std::string module_of_typescript(const std::string& file);
+// The options by which esbuild makes that module.
+std::vector<std::string> module_options_for(const std::string& file);
 std::vector<std::string> environment_of(const RunRequest& request);
 
 }  // namespace runtime

@@ -342,7 +342,6 @@ class JailRunner final : public Runner {
     spec.jail = spec_of(plain, base);
     if (what.warmth == jail::Warmth::started) {
       spec.jail.argv = waiting_arguments_of(plain);
-      spec.pipe = waiting_pipe_of(what.language);
       if (runs_in_node(what.language)) {
         spec.env_at_start = env_of_waiting_node(spec.jail.env);
       }

@@ -4,6 +4,7 @@
 #include <string_view>
 #include <utility>
 
+#include "runtime/json/writer.h"
 #include "runtime/sandbox/language.h"
 
 namespace runtime {
@@ -24,9 +25,15 @@ constexpr std::string_view second_spare = "PYTHONDONTWRITEBYTECODE=1";
 // node that is imported keeps its exports from then on, whatever the program makes of it, so it is
 // one that nobody can change. What the early end calls is taken before the program may replace it.
 // Node's last argument names a file of CommonJS or a module that is made of TypeScript: where the
-// former is missing, the program is an ES module, and where the latter is not announced, it could
-// not be made.
-constexpr std::string_view module_text = R"js('use strict';
+// former is missing, the program is an ES module.
+//
+// An esbuild waits beside a node that waits for TypeScript (language.cc), and node gives it two
+// orders in esbuild's own protocol. The first is a rehearsal, a module of this very file that
+// nobody writes, so that esbuild has the memory that the second one takes. The second makes the
+// program's module, in the place of the command line that a cold program has. After it esbuild
+// reads the end of its orders, answers and ends: node goes on when it has closed everything. Where
+// the command line's standard input is the program's, esbuild's is that end.
+constexpr std::string_view module_text = R"js(
 delete require.cache[__filename];
 Object.defineProperty(process, '_preload_modules', { value: [], configurable: true, enumerable: true });
 const Module = require('module');
@@ -34,9 +41,11 @@ for (const key in Module._pathCache) delete Module._pathCache[key];
 if (require('worker_threads').isMainThread) {
   const fs = require('fs');
   for (const name of Object.keys(process.env)) delete process.env[name];
-  for (const [name, value] of VARIABLES) process.env[name] = value;
+  for (const [name, value] of variables) process.env[name] = value;
   const { poolSize } = Buffer;
   Buffer.poolSize = 0;
+  const given = process.argv[1];
+  const makeModule = given.endsWith('.mjs') ? moduleMaker(fs) : null;
   try {
     rehearse();
   } catch {
@@ -44,19 +53,10 @@ if (require('worker_threads').isMainThread) {
   }
   Buffer.poolSize = poolSize;
   endEarly();
-  const given = process.argv[1];
-  const pipe = fs.openSync(given);
-  let size;
-  while (size === undefined) {
-    try {
-      size = fs.readSync(pipe, Buffer.alloc(1));
-    } catch (error) {
-      // A signal that node survives.
-      if (error.code !== 'EINTR') throw error;
-    }
-  }
+  const pipe = fs.openSync(makeModule ? typescript : given);
+  read(fs, pipe, Buffer.alloc(1));
   fs.closeSync(pipe);
-  if (size === 0 && given.endsWith('.mjs')) process.reallyExit(1);
+  if (makeModule && !makeModule()) process.reallyExit(1);
   process.chdir('/workspace');
   if (!fs.existsSync(given)) {
     const file = given.replace(/\.js$/, '.mjs');
@@ -67,6 +67,62 @@ if (require('worker_threads').isMainThread) {
       return find(file, null, true);
     };
   }
+}
+// Returns how much of the buffer is filled: less than all of it at the end of what there is.
+function read(fs, descriptor, buffer) {
+  for (let filled = 0; ; ) {
+    try {
+      const size = fs.readSync(descriptor, buffer, filled, buffer.length - filled, null);
+      filled += size;
+      if (size === 0 || filled === buffer.length) return filled;
+    } catch (error) {
+      // A signal that node survives.
+      if (error.code !== 'EINTR') throw error;
+    }
+  }
+}
+function moduleMaker(fs) {
+  const answers = 58;
+  const orders = 59;
+  const number = (value) => [value & 255, (value >> 8) & 255, value >> 16, 0];
+  const text = (value) => [...number(value.length), ...Buffer.from(value)];
+  const encoded = (value) => {
+    if (value === null) return [0];
+    if (typeof value === 'boolean') return [1, Number(value)];
+    if (typeof value === 'number') return [2, ...number(value)];
+    if (typeof value === 'string') return [3, ...text(value)];
+    if (Array.isArray(value)) return [5, ...number(value.length), ...value.flatMap(encoded)];
+    const members = Object.entries(value);
+    return [6, ...number(members.length), ...members.flatMap(([name, inner]) => [...text(name), ...encoded(inner)])];
+  };
+  const order = (key, file, flags, write) => {
+    const build = { command: 'build', key, entries: [['', file]], flags, write, context: false };
+    const places = { stdinContents: null, stdinResolveDir: null, absWorkingDir: '/workspace', nodePaths: [] };
+    const message = [...number(key << 1), ...encoded({ ...build, ...places })];
+    return Buffer.from([...number(message.length), ...message]);
+  };
+  const answer = () => {
+    const size = Buffer.alloc(4);
+    read(fs, answers, size);
+    const message = Buffer.alloc(size.readUInt32LE());
+    read(fs, answers, message);
+    return message;
+  };
+  // The members of an answer are sorted, and this is the first.
+  const hasNoErrors = (message) => message.indexOf('errors\x05\0\0\0\0') === 13;
+  const rehearsal = order(0, __filename, [...moduleOptions, '--loader:.js=ts'], false);
+  const program = order(1, typescript, moduleOptions, true);
+  answer();  // its version
+  fs.writeSync(orders, rehearsal);
+  if (!hasNoErrors(answer())) process.reallyExit(1);
+  return () => {
+    fs.writeSync(orders, program);
+    fs.closeSync(orders);
+    const isMade = hasNoErrors(answer());
+    read(fs, answers, Buffer.alloc(1));
+    fs.closeSync(answers);
+    return isMade;
+  };
 }
 function endEarly() {
   const { emit, reallyExit } = process;
@@ -128,23 +184,31 @@ function rehearse() {
 }
 )js";
 
-std::string variables_text() {
-  std::string text;
-  for (const std::string& variable : environment_of(RunRequest{})) {
+// The values that the module needs, as JavaScript.
+std::string constants_text() {
+  const std::string program = "/workspace/" + std::string(file_name_of(Language::typescript, ""));
+  json::Writer variables;
+  variables.begin_array();
+  for (const std::string_view variable : environment_of(RunRequest{})) {
     const std::size_t equals = variable.find('=');
-    text += text.empty() ? "" : ", ";
-    text += "['" + variable.substr(0, equals) + "', '" + variable.substr(equals + 1) + "']";
+    variables.begin_array();
+    variables.string(variable.substr(0, equals)).string(variable.substr(equals + 1));
+    variables.end_array();
   }
-  return "[" + text + "]";
+  variables.end_array();
+  json::Writer options;
+  options.begin_array();
+  for (const std::string& option : module_options_for(program)) options.string(option);
+  options.end_array();
+  return "const variables = " + std::move(variables).take() +
+         ";\nconst typescript = " + json::quoted(program) +
+         ";\nconst moduleOptions = " + std::move(options).take() + ";";
 }
 
 }  // namespace
 
 jail::TextFile waiting_module() {
-  constexpr std::string_view word = "VARIABLES";
-  std::string text(module_text);
-  text.replace(text.find(word), word.size(), variables_text());
-  return {path, std::move(text)};
+  return {path, "'use strict';\n" + constants_text() + std::string(module_text)};
 }
 
 std::vector<std::string> env_of_waiting_node(std::vector<std::string> env) {

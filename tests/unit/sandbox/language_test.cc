@@ -62,22 +62,30 @@ TEST(Language, ANodeThatWaitsForTypeScriptIsTheSameNode) {
   EXPECT_THAT(std::vector(waiting.begin() + 3, waiting.end() - 1),
               ElementsAreArray(std::vector(cold.begin() + 3, cold.end())));
   EXPECT_EQ(waiting.back(), "/workspace/main.ts");
-  for (const char* part :
-       {"exec 3>/tmp/main.mjs\n", "esbuild /workspace/main.ts ", "--outfile=/tmp/main.mjs ",
-        "read -rN 1 </workspace/main.ts ", ")(\"/workspace/main.ts\");' 3>&- && echo >&3"}) {
-    EXPECT_THAT(waiting.at(2), HasSubstr(part));
-  }
-  EXPECT_EQ(waiting_pipe_of(request.language), "/tmp/main.mjs");
+  EXPECT_THAT(cold.at(2), HasSubstr("\n/usr/bin/esbuild /workspace/main.ts '--bundle' "));
+  EXPECT_THAT(cold.at(2), HasSubstr(")(\"/workspace/main.ts\");' || exit 1\n"));
+  EXPECT_THAT(waiting.at(2), HasSubstr("/usr/bin/esbuild \"--service="));
   request.language = Language::javascript;
   const auto javascript = waiting_arguments_of(request);
   EXPECT_THAT(std::vector(javascript.begin(), javascript.begin() + 3),
               ElementsAre("/usr/bin/env", "-C", "/"));
   EXPECT_EQ(std::vector(javascript.begin() + 3, javascript.end()), arguments_of(request));
-  EXPECT_EQ(waiting_pipe_of(request.language), "");
   // The same node waits for both kinds of modules.
   request.code = "import 'node:fs'";
   EXPECT_EQ(waiting_arguments_of(request).back(), "/workspace/main.js");
   EXPECT_EQ(arguments_of(request).back(), "/workspace/main.mjs");
+}
+
+TEST(Language, AnEsbuildThatWaitsGetsTheOptionsOfACommandLine) {
+  const auto options = module_options_for("/workspace/main.ts");
+  RunRequest request;
+  request.language = Language::typescript;
+  for (const std::string& option : options) {
+    EXPECT_THAT(arguments_of(request).at(2), HasSubstr(" '" + option + "' "));
+  }
+  EXPECT_THAT(options, Contains("--outfile=/tmp/main.mjs"));
+  EXPECT_THAT(waiting_module().text, HasSubstr("\"--bundle\",\"--platform=node\""));
+  EXPECT_THAT(waiting_module().text, HasSubstr("const typescript = \"/workspace/main.ts\";"));
 }
 
 TEST(Language, ANodeThatWaitsHasAsManyBytesOfVariablesAsAnother) {
@@ -92,7 +100,7 @@ TEST(Language, ANodeThatWaitsHasAsManyBytesOfVariablesAsAnother) {
   EXPECT_THAT(at_start, Contains(StartsWith("NODE_OPTIONS=-r " + waiting_module().target + " ")));
   for (const std::string& variable : shown) {
     EXPECT_THAT(waiting_module().text,
-                HasSubstr("['" + variable.substr(0, variable.find('=')) + "', '"));
+                HasSubstr("[\"" + variable.substr(0, variable.find('=')) + "\",\""));
   }
 }
 
@@ -106,7 +114,7 @@ TEST(Language, AFileMayBeAnywhere) {
   EXPECT_EQ(module_of_typescript("/workspace/b/.c-1.ts"), "/tmp/.c-1.mjs");
   const std::string& script = typescript.at(2);
   for (const char* part :
-       {"esbuild /workspace/b/.c-1.ts ", "--outfile=/tmp/.c-1.mjs ", "file:///workspace/b/.c-1.ts",
+       {"esbuild /workspace/b/.c-1.ts ", "--outfile=/tmp/.c-1.mjs' ", "file:///workspace/b/.c-1.ts",
         "__dirname: \"/workspace/b\"", "(\"/workspace/b/.c-1.ts\")"}) {
     EXPECT_THAT(script, HasSubstr(part));
   }
