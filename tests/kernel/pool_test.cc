@@ -278,36 +278,6 @@ process.exit(5);
   EXPECT_LT(least, milliseconds(10));
 }
 
-// The interpreter of this template runs what another process makes of the program's file.
-jail::TemplateSpec template_with_pipe(const std::string& pipe) {
-  jail::TemplateSpec spec;
-  spec.name = "made";
-  spec.warmth = jail::Warmth::started;
-  spec.pipe = pipe;
-  constexpr const char* script =
-      "( ( exec 3>/tmp/made; rm /tmp/made; text=\"$(</workspace/main.py)\"; "
-      "echo \"echo $text; ls -A /tmp\" >&3 ) & ); exec /usr/bin/bash /tmp/made";
-  spec.jail = spec_for({"/usr/bin/bash", "-c", script, "bash", "/workspace/main.py"});
-  return spec;
-}
-
-TEST(Pool, AStartedInterpreterMayWaitForWhatAnotherProcessMakes) {
-  DrivenPool pool(template_with_pipe("/tmp/made"), {.least = 1, .usual = 1, .most = 1});
-  ASSERT_TRUE(pool.until_ready()) << pool->state().trouble;
-  EXPECT_EQ(run_warm(pool, "once").out, "once\n");
-  ASSERT_TRUE(pool.until_ready());
-  EXPECT_EQ(run_warm(pool, "again").out, "again\n");
-}
-
-TEST(Pool, SuchAPipeIsAFileInTmp) {
-  for (const char* place : {"/etc/made", "/tmp/", "/tmp/a/made", "made"}) {
-    const auto opened = jail::Pool::open(launcher(), template_with_pipe(place),
-                                         {.least = 1, .usual = 1, .most = 1});
-    ASSERT_FALSE(opened.has_value()) << place;
-    EXPECT_THAT(opened.error().message(), testing::HasSubstr("is not a file in /tmp"));
-  }
-}
-
 TEST(Pool, AStartedInterpreterHasTheLimitsOfItsRun) {
   DrivenPool pool(node_template(), {.least = 1, .usual = 1, .most = 1});
   ASSERT_TRUE(pool.until_ready()) << pool->state().trouble;

@@ -66,10 +66,6 @@ struct TemplateSpec {
   JailSpec jail;
   std::uint64_t max_memory_bytes = 2048u << 20;  // the most that a start() may ask for
   std::chrono::milliseconds max_cpu{60'000};     // the same
-  // With Warmth::started the path of a FIFO that each jail has, "/tmp/NAME"; empty: none. Guests
-  // can make no FIFO, and an interpreter whose program is made from the file, by another process
-  // that waits beside it, can wait for that here.
-  std::string pipe;
   // With Warmth::started the variables that the interpreter is executed with, where they are not
   // those of jail.env; both must take the same number of bytes, each with a NUL at its end. Once it
   // waits, /proc/PID/environ of its process shows jail.env, unless the host forbids tracing even of

@@ -194,8 +194,8 @@ Result<Plan> compile_living_in_host(const JailSpec& given, const HostFacts& host
   return finished(builder, std::move(plan));
 }
 
-Result<Plan> compile_started(const JailSpec& spec, const std::string& pipe,
-                             const std::vector<std::string>& env_at_start, const HostFacts& host) {
+Result<Plan> compile_started(const JailSpec& spec, const std::vector<std::string>& env_at_start,
+                             const HostFacts& host) {
   if (Result<void> checked = check_one_program(spec); !checked) return checked.error();
   JailSpec at_start = spec;
   if (!env_at_start.empty()) at_start.env = env_at_start;
@@ -219,16 +219,6 @@ Result<Plan> compile_started(const JailSpec& spec, const std::string& pipe,
     plan->shown_variables = builder.intern(shown);
     plan->shown_variables_bytes = shown.size();
   }
-  if (pipe.empty()) return plan;
-  constexpr std::string_view place = "/tmp/";
-  if (!pipe.starts_with(place) || pipe.find('/', place.size()) != pipe.npos ||
-      pipe.size() == place.size()) {
-    return invalid("pipe: \"" + pipe + "\" is not a file in /tmp");
-  }
-  builder.call(JAIL_CALL(mknodat),
-               {Builder::value(AT_FDCWD), builder.text(pipe), Builder::value(S_IFIFO | 0600),
-                Builder::value(0)},
-               "make the FIFO " + pipe);
   return plan;
 }
 

@@ -78,10 +78,9 @@ struct HostFacts {
 Result<Plan> compile(const JailSpec& given, const HostFacts& host);
 
 // The plan for an interpreter that is started before its program is there; argv ends in the
-// program's path, which is in the working directory. `pipe` and `env_at_start` are those of
-// TemplateSpec.
-Result<Plan> compile_started(const JailSpec& spec, const std::string& pipe,
-                             const std::vector<std::string>& env_at_start, const HostFacts& host);
+// program's path, which is in the working directory. `env_at_start` is that of TemplateSpec.
+Result<Plan> compile_started(const JailSpec& spec, const std::vector<std::string>& env_at_start,
+                             const HostFacts& host);
 
 // The two plans of a template whose jails are forked from a zygote: that of the host, which makes
 // what its jails share and executes the zygote, and that of each jail in it.

@@ -68,7 +68,7 @@ Result<Plan> compile_jail(const TemplateSpec& spec, const HostFacts& facts) {
     case Warmth::forked:
       return compile_forked(most, facts, spec.optimizations.network_reuse);
     case Warmth::started:
-      return compile_started(most, spec.pipe, spec.env_at_start, facts);
+      return compile_started(most, spec.env_at_start, facts);
     case Warmth::prepared:
       break;
   }
