@@ -35,10 +35,6 @@ constexpr milliseconds pressed_after_miss{50};
 constexpr milliseconds last_retry{30'000};
 // Imports take seconds; a zygote that needs this long hangs.
 constexpr milliseconds zygote_deadline{60'000};
-// A fork takes milliseconds; a zygote that needs this long for one hangs. An interpreter that is
-// started in its jail has as long as init gives it, and a little more.
-constexpr milliseconds fork_deadline{5'000};
-constexpr milliseconds start_deadline{35'000};
 
 }  // namespace
 
@@ -93,12 +89,15 @@ void Pool::State::on_jail(std::uint64_t source) {
     const auto phase = found->second.jail.advance();
     if (phase && *phase == Phase::launching) return;
     if (phase && *phase == Phase::ready) {
-      demand.made(std::chrono::duration<double>(Clock::now() - found->second.since).count());
+      const auto now = Clock::now();
+      demand.made(std::chrono::duration<double>(now - found->second.since).count());
+      lateness.made(now);
       retry_after = first_retry;
       counts.trouble.clear();
       ready.emplace_back(source, std::move(found->second.jail));
     } else {
-      fail(phase ? Error{ErrorKind::closed, "make a jail: it ended", 0, {}} : phase.error());
+      fail_one(found->second.since,
+               phase ? Error{ErrorKind::closed, "make a jail: it ended", 0, {}} : phase.error());
     }
     making.erase(found);
     return;
@@ -116,8 +115,18 @@ void Pool::State::on_jail(std::uint64_t source) {
 void Pool::State::fail(const Error& error) {
   ++counts.failures;
   counts.trouble = error.message();
-  retry_at = Clock::now() + retry_after;
+  const auto now = Clock::now();
+  if (now < retry_at) return;  // jails that fail together are one failure of who makes them
+  retry_at = now + retry_after;
   retry_after = std::min(last_retry, retry_after * 2);
+}
+
+void Pool::State::fail_one(Clock::time_point ordered, const Error& error) {
+  if (lateness.is_alone(ordered, Clock::now())) {
+    ++counts.failures;
+  } else {
+    fail(error);
+  }
 }
 
 void Pool::State::start_host() {
@@ -172,15 +181,26 @@ void Pool::State::look_at_hosts() {
   if ((host == nullptr || old) && next == nullptr && now >= retry_at) start_host();
 }
 
-// Requests that come while there is no zygote are told so at once.
+// One that is late while others come is given up alone. Otherwise who makes them hangs: a zygote is
+// replaced, and requests that come while there is none are told so at once.
 void Pool::State::give_up_overdue() {
-  const auto longest = is_forked() ? fork_deadline : start_deadline;
   const auto now = Clock::now();
-  const auto overdue =
-      std::erase_if(making, [&](const auto& entry) { return now - entry.second.since > longest; });
-  if (overdue == 0) return;
+  bool hangs = false;
+  std::erase_if(making, [&](const auto& entry) {
+    const auto ordered = entry.second.since;
+    if (!lateness.is_overdue(ordered, now)) return false;
+    if (lateness.is_alone(ordered, now)) {
+      ++counts.failures;
+    } else {
+      hangs = true;
+    }
+    return true;
+  });
+  if (!hangs) return;
   fail({ErrorKind::timed_out, "make a jail: it is not ready in time", ETIMEDOUT, {}});
-  if (host != nullptr) drop_host(host);
+  if (host == nullptr) return;
+  drop_host(host);
+  making.clear();
 }
 
 void Pool::State::retire_surplus() {
@@ -188,9 +208,21 @@ void Pool::State::retire_surplus() {
   if (ready.size() > demand.target()) ready.pop_front();
 }
 
-std::size_t Pool::State::wanted() const {
-  if (Clock::now() < stock_again_at) return 0;
-  return demand.to_order(ready.size(), making.size());
+std::size_t Pool::State::wanted() {
+  const auto now = Clock::now();
+  if (now < stock_again_at) return 0;
+  const std::size_t count = demand.to_order(ready.size(), making.size());
+  return count == 0 && needs_proof(now) ? 1 : count;
+}
+
+bool Pool::State::needs_proof(Clock::time_point now) {
+  const auto newest = newest_order();
+  return newest != making.end() && lateness.needs_proof(newest->second.since, now);
+}
+
+auto Pool::State::newest_order() -> Orders::iterator {
+  return std::max_element(making.begin(), making.end(),
+                          [](const auto& a, const auto& b) { return a.first < b.first; });
 }
 
 Result<int> Pool::State::order_socket() const {
@@ -281,8 +313,7 @@ std::optional<Jail> Pool::State::take_ready() {
 
 // The one that was ordered last is the furthest from being ready.
 std::optional<Jail> Pool::State::take_made_ahead() {
-  const auto newest = std::max_element(
-      making.begin(), making.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  const auto newest = newest_order();
   if (newest == making.end()) return std::nullopt;
   Jail jail = std::move(newest->second.jail);
   making.erase(newest);

@@ -16,6 +16,7 @@
 #include "parent/launcher_state.h"
 #include "parent/shared_plans.h"
 #include "pool/demand.h"
+#include "pool/lateness.h"
 #include "pool/template_host.h"
 
 namespace jail {
@@ -26,12 +27,17 @@ struct Pool::State {
       : launcher(std::move(the_launcher)),
         spec(std::move(the_spec)),
         options(the_options),
+        lateness(is_forked() ? fork_deadline : start_deadline),
         demand(options.least, options.usual, options.most) {}
 
   using Clock = std::chrono::steady_clock;
   using milliseconds = std::chrono::milliseconds;
 
   static constexpr milliseconds first_retry{250};
+  // A fork takes milliseconds; a zygote that makes none for this long hangs. An interpreter that is
+  // started in its jail has as long as init gives it, and a little more.
+  static constexpr milliseconds fork_deadline{5'000};
+  static constexpr milliseconds start_deadline{35'000};
 
   // What an event of the pool's epoll instance is about.
   enum Source : std::uint64_t { source_timer, source_control, source_zygote, source_first_jail };
@@ -56,6 +62,7 @@ struct Pool::State {
     Jail jail;
     Clock::time_point since;
   };
+  using Orders = std::unordered_map<std::uint64_t, Making>;
   using Lock = std::unique_lock<std::mutex>;
   enum class Waited : std::uint8_t { for_it, for_none };  // whether a request does
 
@@ -71,10 +78,13 @@ struct Pool::State {
   void on_host_control();
   void drop_host(std::shared_ptr<Host>& which);
   void fail(const Error& error);
+  void fail_one(Clock::time_point ordered, const Error& error);
   void retire_surplus();
   void look_at_hosts();
   void give_up_overdue();
-  std::size_t wanted() const;
+  std::size_t wanted();
+  bool needs_proof(Clock::time_point now);
+  Orders::iterator newest_order();
   void refill(Lock& lock);
   Result<Jail> make(Lock& lock, Waited waited, int invocation = -1, const Living* living = nullptr);
   std::uint32_t guest_work(Waited waited) const;
@@ -95,12 +105,13 @@ struct Pool::State {
   Fd timer;
 
   std::mutex mutex;
+  Lateness lateness;
   Demand demand;
   std::shared_ptr<Host> host;  // what forks; null before the first one is ready
   std::shared_ptr<Host> next;  // starting
   // These fork only into living jails that they made. The oldest is first.
   std::deque<std::shared_ptr<Host>> replaced;
-  std::unordered_map<std::uint64_t, Making> making;
+  Orders making;
   std::deque<std::pair<std::uint64_t, Jail>> ready;
   std::uint64_t last_source = source_first_jail;
   bool wake_is_near = false;
