@@ -20,8 +20,8 @@ class HeldLimits {
   // The caller owns the watch, which must live as long.
   explicit HeldLimits(Watch& watch) : watch_(watch) {}
 
-  // Must be called when the program starts; the time is that of CLOCK_MONOTONIC.
-  void begin(std::uint64_t now_ns);
+  // Must be called when the program starts, with its order; the time is that of CLOCK_MONOTONIC.
+  void begin(std::uint64_t now_ns, const wire::Order& order);
 
   // The time at which look() is to be called.
   std::uint64_t next_look_ns() const { return next_look_ns_; }

@@ -93,7 +93,7 @@ class Living {
       return false;
     }
     begin_ns_ = now_ns();
-    limits_.begin(begin_ns_);
+    limits_.begin(begin_ns_, order_);
     return true;
   }
 

@@ -164,7 +164,7 @@ class Init {
   void begin_watch() {
     begin_ns_ = now_ns();
     exec_ns_ = begin_ns_;
-    limits_.begin(begin_ns_);
+    limits_.begin(begin_ns_, order_);
     // Time that was used while the guest was made does not count for this run.
     order_.cpu_ns += (user_before_us_ + system_before_us_) * 1000;
   }
@@ -260,7 +260,7 @@ class Init {
     begin_ns_ = now_ns();
     lower_limit(base_, plan_.data_limit_offset, order_.data_limit);
     lower_limit(base_, plan_.cpu_limit_offset, order_.cpu_limit_s);
-    limits_.begin(begin_ns_);
+    limits_.begin(begin_ns_, order_);
     const long given = order_.columns != 0 ? give_terminal(control_, order_, slots_) : 0;
     if (given < 0) return report_errno(given);
     return spawn_guest();
