@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <cstddef>
+#include <deque>
+
 namespace jail {
 namespace {
 
@@ -74,6 +77,25 @@ TEST(Demand, OrdersSeveralAtOnceWhereFewAreLeft) {
   EXPECT_EQ(demand.to_order(4, 0), 4u);
   EXPECT_EQ(demand.to_order(4, 1), 3u);
   EXPECT_EQ(demand.to_order(4, 4), 0u);
+}
+
+// A jail takes five steps to make, and a request comes every four.
+TEST(Demand, RefillsKeepUpWithRequestsAndCatchUpWhenItIsQuiet) {
+  const Demand demand(2, 8, 64);
+  std::size_t ready = 8;
+  std::size_t missed = 0;
+  std::deque<int> made_at;
+  const auto step = [&](int now, bool requested) {
+    for (; !made_at.empty() && made_at.front() == now; made_at.pop_front()) ++ready;
+    if (requested) ready > 0 ? --ready : ++missed;
+    const std::size_t ordered = demand.to_order(ready, made_at.size());
+    made_at.insert(made_at.end(), ordered, now + 5);
+  };
+  int now = 0;
+  for (; now < 1000; ++now) step(now, now % 4 == 0);
+  EXPECT_EQ(missed, 0u);
+  for (; now < 1040; ++now) step(now, false);
+  EXPECT_EQ(ready, 8u);
 }
 
 TEST(Demand, OrdersNoMoreThanTheTarget) {
