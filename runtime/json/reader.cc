@@ -60,6 +60,15 @@ std::string_view syntax_error(simdjson::error_code code) {
   }
 }
 
+// Later versions have an error of its own for a whole number of more than 64 bits.
+template <typename Code>
+bool may_be_of_large_number(Code code) {
+  if constexpr (requires { Code::BIGINT_ERROR; }) {
+    if (code == Code::BIGINT_ERROR) return true;
+  }
+  return code == Code::NUMBER_ERROR;
+}
+
 // An upper bound of the number of values in `text`: each value except the first comes after one of
 // these characters.
 std::size_t count_values(std::string_view text) noexcept {
@@ -353,8 +362,7 @@ jail::Result<Value> parse(std::string_view text, std::string_view what) {
   simdjson::padded_string padded(text);
   dom::element root;
   auto error = parser.parse(padded).get(root);
-  // Later versions have an error of its own for a whole number of more than 64 bits.
-  if (error == simdjson::NUMBER_ERROR || error == simdjson::BIGINT_ERROR) {
+  if (may_be_of_large_number(error)) {
     padded = simdjson::padded_string(with_doubles_for_large_numbers(text));
     error = parser.parse(padded).get(root);
   }
