@@ -97,6 +97,7 @@ const Setting* mistyped_setting(const std::vector<Setting>& settings, std::strin
   const bool is_ours = std::ranges::any_of(
       own_prefixes, [&](std::string_view prefix) { return name.starts_with(prefix); });
   if (!is_ours && name.size() < min_compared_bytes) return nullptr;
+  if (std::ranges::find(settings, name, &Setting::name) != settings.end()) return nullptr;
   const Setting* nearest = nullptr;
   // An environment has a hundred names, nearly all of other programs: each is compared only with
   // the few settings that it could be.
@@ -104,7 +105,6 @@ const Setting* mistyped_setting(const std::vector<Setting>& settings, std::strin
   for (const Setting& setting : settings) {
     const std::string_view known = setting.name;
     if (known.empty()) continue;
-    if (known == name) return nullptr;
     // A name such as SANDBOX_TIMEOUT lacks a whole word, _SECONDS, not single letters.
     const bool is_beginning = name.find('_') != name.npos && known.size() > name.size() &&
                               known.starts_with(name) && known[name.size()] == '_';

@@ -4,6 +4,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 #include <cstdint>
 #include <cstdio>
@@ -49,19 +50,25 @@ void raise_descriptor_limit() {
 }
 
 // Takes from the kernel in one piece what `exec` needs of the heap: pages that are touched one by
-// one take several times as long. The heap keeps them until the end.
+// one take several times as long. The heap keeps them until the end, and goes on where a large page
+// can begin: taking one costs an eighth of what its small pages cost that the heap fills.
 void fill_heap() {
   constexpr std::size_t bytes = 1280u << 10;
-  constexpr std::uintptr_t page = 4096;
+  constexpr std::uintptr_t large_page = 2u << 20;
+  constexpr std::uintptr_t noted = 16;  // in front of each block, by the heap
   constexpr int never = 1 << 24;
   ::mallopt(M_MMAP_THRESHOLD, never);
   ::mallopt(M_TRIM_THRESHOLD, never);
-  void* const block = std::malloc(bytes);
-  if (block == nullptr) return;
-  const auto begin = (reinterpret_cast<std::uintptr_t>(block) + page - 1) & ~(page - 1);
-  // Where the kernel cannot, pages come as they are touched.
-  ::madvise(reinterpret_cast<void*>(begin), bytes - page, MADV_POPULATE_WRITE);
-  std::free(block);
+  void* const room = std::malloc(2 * large_page);
+  if (room == nullptr) return;
+  const auto begin = reinterpret_cast<std::uintptr_t>(room);
+  const std::uintptr_t filled = (begin + large_page - 1) & ~(large_page - 1);
+  // Where the kernel cannot, pages are small, or come as they are touched.
+  ::madvise(reinterpret_cast<void*>(filled), large_page, MADV_HUGEPAGE);
+  ::madvise(reinterpret_cast<void*>(filled), bytes, MADV_POPULATE_WRITE);
+  // Never given back, so that nothing is taken from there.
+  [[maybe_unused]] static void* volatile before;
+  before = std::realloc(room, std::max(filled - begin, noted) - noted);
 }
 
 int dispatch(std::vector<std::string> args) {
