@@ -1,10 +1,12 @@
-// Build-time tool: reads a policy file and writes the C++ source of a function in namespace
-// jail that returns it, so that libjail carries its policies without a JSON parser.
+// Build-time tool: reads a policy file and writes the C++ source of two functions in namespace
+// jail, of which one returns the policy and the other its BPF program, so that libjail carries its
+// policies without a JSON parser and does not compile them at each start.
 #include <fstream>
 #include <iostream>
 #include <iterator>
 #include <sstream>
 
+#include "policy/policy_program.h"
 #include "runtime/policy/policy_json.h"
 
 namespace {
@@ -14,6 +16,8 @@ constexpr const char* preamble = R"(// Generated from a policy file; do not edit
 
 #include <array>
 #include <cstddef>
+
+#include "policy/policy_program.h"
 
 namespace jail {
 namespace {
@@ -47,6 +51,8 @@ const Policy& FUNCTION() {
   static const Policy policy = build();
   return policy;
 }
+
+std::span<const std::uint64_t> FUNCTION_program() noexcept { return program; }
 
 }  // namespace jail
 )";
@@ -95,12 +101,16 @@ std::string row(const jail::Rule& rule) {
          std::to_string(rule.tests.size()) + ", {" + tests + "}, " + literal(rule.why) + "},\n";
 }
 
-// Returns `text` with `name` in the place of the first `place`.
+// Returns `text` with `name` in every place of `place`, which `name` does not contain.
 std::string filled(std::string text, std::string_view place, std::string_view name) {
-  return text.replace(text.find(place), place.size(), name);
+  for (std::size_t at = 0; (at = text.find(place, at)) != text.npos; at += name.size()) {
+    text.replace(at, place.size(), name);
+  }
+  return text;
 }
 
-std::string source(const jail::Policy& policy, std::string_view function) {
+std::string source(const jail::Policy& policy, const std::vector<std::uint64_t>& program,
+                   std::string_view function) {
   std::size_t max_tests = 1;
   for (const jail::Rule& rule : policy.rules) max_tests = std::max(max_tests, rule.tests.size());
   std::string text = filled(preamble, "max_tests", std::to_string(max_tests));
@@ -108,6 +118,8 @@ std::string source(const jail::Policy& policy, std::string_view function) {
   text += "constexpr Decision otherwise = " + initializer(policy.otherwise) + ";\n";
   text += "constexpr Row rows[] = {\n";
   for (const jail::Rule& rule : policy.rules) text += row(rule);
+  text += "};\nconstexpr std::uint64_t program[] = {\n";
+  for (const std::uint64_t instruction : program) text += std::to_string(instruction) + "u,\n";
   return text + "};\n" + filled(epilogue, "FUNCTION", function);
 }
 
@@ -130,8 +142,13 @@ int main(int argc, char** argv) {
     std::cerr << policy.error().message() << "\n";
     return 1;
   }
+  const auto program = jail::program_of(*policy);
+  if (!program) {
+    std::cerr << program.error().message() << "\n";
+    return 1;
+  }
   std::ofstream out(argv[3], std::ios::binary | std::ios::trunc);
-  out << source(*policy, argv[2]) << std::flush;
+  out << source(*policy, *program, argv[2]) << std::flush;
   if (!out) {
     std::cerr << argv[3] << ": cannot be written\n";
     return 1;

@@ -29,11 +29,11 @@ jail::Result<JailBase> jail_base_of(const Template& what, const JailBase& usual)
   if (!what.policy.empty()) {
     const auto text = read_text_file(what.policy, max_policy_bytes);
     if (!text) return in_template(what, "policy", text.error());
-    const auto rules = policy::parse_policy(*text, what.policy);
+    auto rules = policy::parse_policy(*text, what.policy);
     if (!rules) return in_template(what, "policy", rules.error());
     auto filter = jail::compile_policy(*rules);
     if (!filter) return in_template(what, "policy", filter.error());
-    base.policy = *rules;
+    base.policy = std::make_shared<const jail::Policy>(std::move(*rules));
     base.filter = std::move(*filter);
   }
   return base;

@@ -13,7 +13,7 @@ namespace runtime {
 
 struct JailBase {
   std::shared_ptr<const jail::Root> root;
-  jail::Policy policy;
+  std::shared_ptr<const jail::Policy> policy;
   jail::FilterProgram filter;
 };
 

@@ -315,7 +315,7 @@ class JailRunner final : public Runner {
     const std::lock_guard lock(terminal_filters_mutex_);
     const auto [place, is_new] = terminal_filters_.try_emplace(&base);
     if (is_new) {
-      auto filter = jail::compile_policy(jail::with_rules(base.policy, jail::terminal_rules()));
+      auto filter = jail::compile_policy(jail::with_rules(*base.policy, jail::terminal_rules()));
       place->second = filter ? *filter : base.filter;
     }
     return place->second;
@@ -464,11 +464,12 @@ Result<std::unique_ptr<Runner>> Runner::create(asio::any_io_executor executor,
                                      .egress = options.egress,
                                      .on_egress = news->before(options.on_egress)});
   if (!launchers) return launchers.error();
-  jail::Policy policy =
-      options.jail_file == nullptr ? jail::default_policy() : options.jail_file->policy;
-  Result<jail::FilterProgram> filter = jail::compile_policy(policy);
+  const std::shared_ptr<const jail::Policy> policy(
+      options.jail_file,
+      options.jail_file == nullptr ? &jail::default_policy() : &options.jail_file->policy);
+  Result<jail::FilterProgram> filter = jail::compile_policy(*policy);
   if (!filter) return filter.error();
-  JailBase base{.root = options.root, .policy = std::move(policy), .filter = std::move(*filter)};
+  JailBase base{.root = options.root, .policy = policy, .filter = std::move(*filter)};
   if (base.root == nullptr) base.root = std::make_shared<const jail::Root>(jail::host_root());
   auto runner = std::make_unique<JailRunner>(std::move(executor), std::move(options),
                                              std::move(*launchers), news, std::move(base));

@@ -1,32 +1,17 @@
-// Compiles a policy to BPF: the architecture, then the call's number, then its arguments.
 #include <errno.h>
-#include <linux/audit.h>
 #include <linux/seccomp.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include <bit>
-#include <cstddef>
+#include <utility>
 
+#include "egress/policy.h"
 #include "jail/policy.h"
-#include "policy/argument_rules.h"
-#include "policy/call_rules.h"
-#include "policy/filter_writer.h"
 #include "policy/looser_rules.h"
+#include "policy/policy_program.h"
 
 namespace jail {
 namespace {
-
-#if defined(__x86_64__)
-constexpr std::uint32_t native_arch = AUDIT_ARCH_X86_64;
-#elif defined(__aarch64__)
-constexpr std::uint32_t native_arch = AUDIT_ARCH_AARCH64;
-#else
-#error "the system call policy knows x86_64 and aarch64 only"
-#endif
-
-constexpr Word arch_word{.offset = offsetof(seccomp_data, arch), .mask = 0xffffffff};
-constexpr Word number_word{.offset = offsetof(seccomp_data, nr), .mask = 0xffffffff};
 
 // A kernel that does not know the action, or an outer filter that hides it, would have something
 // weaker in its place.
@@ -39,48 +24,24 @@ Result<void> require_kill_process(const Policy& policy) {
                {}};
 }
 
-std::vector<sock_filter> write_program(const Policy& policy, const CallTable& calls) {
-  FilterWriter writer;
-  const Step kill = writer.answer(SECCOMP_RET_KILL_PROCESS);
-  const Step otherwise = writer.answer(seccomp_action(policy.otherwise));
-  std::vector<Range> numbers = {{.first = 0, .next = otherwise}};
-  for (const auto& [number, call] : calls) {
-    const auto at = static_cast<std::uint32_t>(number);
-    if (numbers.back().first == at) numbers.pop_back();
-    numbers.push_back(
-        {.first = at, .next = write_argument_rules(call, call.otherwise(policy), writer)});
-    numbers.push_back({.first = at + 1, .next = otherwise});
-  }
-#if defined(__x86_64__)
-  // The numbers of x32 kill the process. -1 is none of them: a tracer writes it to skip a call.
-  numbers.push_back({.first = 0x40000000, .next = kill});
-  numbers.push_back({.first = 0xffffffff, .next = otherwise});
-#endif
-  const Step by_number = writer.choose(number_word, numbers);
-  return writer.finish(writer.choose(arch_word, {{.first = 0, .next = kill},
-                                                 {.first = native_arch, .next = by_number},
-                                                 {.first = native_arch + 1, .next = kill}}));
+// A policy that is compiled in is told by where it lies; a copy of it is compiled anew.
+Result<std::vector<std::uint64_t>> known_program_of(const Policy& policy) {
+  std::span<const std::uint64_t> known;
+  if (&policy == &default_policy()) known = default_policy_program();
+  if (&policy == &egress_policy()) known = egress_policy_program();
+  if (&policy == &lookup_policy()) known = lookup_policy_program();
+  if (known.empty()) return program_of(policy);
+  return std::vector(known.begin(), known.end());
 }
 
 }  // namespace
 
 Result<FilterProgram> compile_policy(const Policy& policy) {
-  const auto calls = sort_rules(policy);
-  if (!calls) return calls.error();
+  auto program = known_program_of(policy);
+  if (!program) return program.error();
   if (const auto available = require_kill_process(policy); !available) return available.error();
-  const std::vector<sock_filter> program = write_program(policy, *calls);
-  if (program.size() > BPF_MAXINSNS) {
-    return Error{ErrorKind::invalid,
-                 "policy \"" + policy.name + "\": " + std::to_string(program.size()) +
-                     " instructions, the kernel takes 4096",
-                 0,
-                 {}};
-  }
   FilterProgram filter;
-  filter.instructions.reserve(program.size());
-  for (const sock_filter& instruction : program) {
-    filter.instructions.push_back(std::bit_cast<std::uint64_t>(instruction));
-  }
+  filter.instructions = std::move(*program);
   filter.policy = policy.name;
   filter.looser = looser_rules(policy, default_policy());
   return filter;

@@ -7,6 +7,7 @@
 #include <memory>
 #include <thread>
 
+#include "egress/policy.h"
 #include "filter_probe.h"
 #include "policy_model.h"
 
@@ -40,6 +41,18 @@ std::string refusal_of(const Policy& policy) {
   if (compiled) return "";
   EXPECT_EQ(compiled.error().kind, ErrorKind::invalid);
   return compiled.error().message();
+}
+
+// Their programs are written when the library is built, that of a copy when it is asked for.
+TEST(Compiler, APolicyThatIsCompiledInHasTheProgramOfItsCopy) {
+  for (const Policy* shipped : {&default_policy(), &egress_policy(), &lookup_policy()}) {
+    const Policy copy = *shipped;
+    const auto written = compile_policy(*shipped);
+    const auto anew = compile_policy(copy);
+    ASSERT_TRUE(written && anew) << shipped->name;
+    EXPECT_FALSE(written->instructions.empty()) << shipped->name;
+    EXPECT_EQ(written->instructions, anew->instructions) << shipped->name;
+  }
 }
 
 TEST(Compiler, CallsWithoutARuleFallToOtherwise) {
