@@ -273,8 +273,7 @@ McpOptions mcp_options(const Commands& commands) {
 // Everything after the first -- is the guest's, whatever it looks like.
 std::vector<std::string> take_guest_args(std::vector<std::string>& args) {
   const auto dashes = std::find(args.begin(), args.end(), "--");
-  const bool has_guest =
-      (!args.empty() && args.front() == "exec") || client::SandboxCommands::takes_command(args);
+  const bool has_guest = names_exec(args) || client::SandboxCommands::takes_command(args);
   if (!has_guest || dashes == args.end()) return {};
   std::vector<std::string> guest(dashes + 1, args.end());
   args.erase(dashes, args.end());
@@ -409,6 +408,10 @@ Finished mistake_of(const CLI::ParseError& error, const CLI::App& app) {
 
 }  // namespace
 
+bool names_exec(const std::vector<std::string>& args) {
+  return !args.empty() && args.front() == "exec";
+}
+
 Command parse_arguments(std::vector<std::string> args, const std::string& version) {
   if (const auto names = client::known_names_of(args)) return *names;
   Commands commands;
@@ -423,8 +426,7 @@ Command parse_arguments(std::vector<std::string> args, const std::string& versio
   client::VolumeCommands volume_commands;
   client::WebhookCommands webhook_commands;
   // To describe the others takes as long as all else that `exec` does with its command line.
-  const bool names_exec = !args.empty() && args.front() == "exec";
-  if (!names_exec) {
+  if (!names_exec(args)) {
     define_serve(commands);
     agent_commands.define(app);
     sandbox_commands.define(app);

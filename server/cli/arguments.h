@@ -136,6 +136,9 @@ using Command = std::variant<ExecOptions, RunTaskOptions, BenchmarkOptions, Less
                              client::KnownNamesOptions, Finished>;
 
 // `args` without the program's name.
+bool names_exec(const std::vector<std::string>& args);
+
+// `args` without the program's name.
 Command parse_arguments(std::vector<std::string> args, const std::string& version);
 
 }  // namespace server

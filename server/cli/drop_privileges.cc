@@ -10,6 +10,9 @@
 #include <array>
 #include <cerrno>
 #include <charconv>
+#include <cstdio>
+#include <cstring>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -33,6 +36,29 @@ std::optional<Identity> find_by_name(const std::string& name) {
   }
   if (error != 0 || found == nullptr) return std::nullopt;
   return Identity{.uid = entry.pw_uid, .gid = entry.pw_gid};
+}
+
+struct CloseFile {
+  void operator()(std::FILE* file) const { std::fclose(file); }
+};
+
+// Asks the host's own file and no service, which would say whom root becomes.
+std::optional<Identity> find_in_passwd(const char* name) {
+  const std::unique_ptr<std::FILE, CloseFile> file(std::fopen("/etc/passwd", "re"));
+  if (file == nullptr) return std::nullopt;
+  passwd entry{};
+  passwd* found = nullptr;
+  std::vector<char> room(64u << 10);
+  while (::fgetpwent_r(file.get(), &entry, room.data(), room.size(), &found) == 0) {
+    if (std::strcmp(found->pw_name, name) != 0) continue;
+    return Identity{.uid = found->pw_uid, .gid = found->pw_gid};
+  }
+  return std::nullopt;
+}
+
+bool can_run_jails(const Identity& identity) {
+  const auto reserved = static_cast<uid_t>(-1);  // means "leave as it is" to the kernel
+  return identity.uid != 0 && identity.gid != 0 && identity.uid != reserved;
 }
 
 bool has_capabilities() {
@@ -91,8 +117,7 @@ jail::Result<Identity> find_identity(const std::string& user) {
     }
     identity = Identity{.uid = number, .gid = number};
   }
-  const auto reserved = static_cast<uid_t>(-1);  // means "leave as it is" to the kernel
-  if (identity->uid == 0 || identity->gid == 0 || identity->uid == reserved) {
+  if (!can_run_jails(*identity)) {
     return jail::Error{
         jail::ErrorKind::invalid, "--user: expected a user and group other than root", 0, {}};
   }
@@ -110,9 +135,8 @@ jail::Result<std::optional<Identity>> next_identity(const std::optional<std::str
         jail::ErrorKind::refused, "--user: only root can become another user", 0, {}};
   }
   if (!is_root) return std::optional<Identity>();
-  // Where there is no such user, each question goes through all user databases of the host.
-  static const auto own = find_identity("agent-sandbox");
-  return std::optional(own ? *own : fallback_identity);
+  static const auto own = find_in_passwd("agent-sandbox");
+  return std::optional(own && can_run_jails(*own) ? *own : fallback_identity);
 }
 
 bool has_root_ended() noexcept { return root_has_ended; }

@@ -16,8 +16,8 @@ struct Identity {
   gid_t gid = 0;
 };
 
-// Used where there is no user agent-sandbox. In the range that Debian and Fedora keep free of
-// packages and people.
+// Used where /etc/passwd has no user agent-sandbox. In the range that Debian and Fedora keep free
+// of packages and people.
 inline constexpr Identity fallback_identity = {.uid = 60800, .gid = 60800};
 
 // A user by name or number. Errors: unknown, or root itself.

@@ -73,7 +73,7 @@ void fill_heap() {
 
 int dispatch(std::vector<std::string> args) {
   const std::string version = AGENT_SANDBOX_VERSION;
-  if (!args.empty() && args.front() == "exec") fill_heap();
+  if (server::names_exec(args)) fill_heap();
   auto options = server::parse_arguments(std::move(args), version);
   if (auto* exec = std::get_if<server::ExecOptions>(&options)) {
     return server::exec(std::move(*exec), runtime::process_environment());

@@ -35,11 +35,13 @@ class Tasks {
   int fd_;
 };
 
-// Returns whether the thread has made no process that still lives, according to its directory
-// `task`. A thread that is gone has handed its children on.
-bool has_no_children(int directory, const char* task) {
+// `children` is a thread's list of the processes that it has made and that still live.
+bool names_nobody(const Text& children) { return children.bytes[0] == '\0'; }
+
+// According to its directory `task`. A thread that is gone has handed its children on.
+bool has_children(int directory, const char* task) {
   Text text;
-  return !read_text(directory, joined({task, "/children"}).text, text) || text.bytes[0] == '\0';
+  return read_text(directory, joined({task, "/children"}).text, text) && !names_nobody(text);
 }
 
 }  // namespace
@@ -78,7 +80,7 @@ bool ProgramEnd::read_process(Text& room) {
 // children whose parent has ended are there.
 bool ProgramEnd::is_alone() {
   Text room;  // one for all, since init would touch more of its stack for the first time
-  return read_process(room) && threads_ == 1 && children_.read(room) && room.bytes[0] == '\0' &&
+  return read_process(room) && threads_ == 1 && children_.read(room) && names_nobody(room) &&
          is_inits_only_child(room);
 }
 
@@ -118,18 +120,18 @@ ProgramEnd::Left ProgramEnd::look_at_threads() const {
   const char* thread = nullptr;
   std::uint64_t number = 0;
   std::uint64_t left = 0;
-  bool has_children = false;
+  bool has_made_others = false;
   while (threads.next(thread, number)) {
     ProcessStat stat;
     if (!read_stat(tasks.fd(), thread, stat) || !stat.is_leaving()) return Left::some_threads;
-    if (!has_no_children(tasks.fd(), thread)) has_children = true;
+    if (has_children(tasks.fd(), thread)) has_made_others = true;
     ++left;
   }
   ProcessStat after;
   if (!read_stat(proc_, name.text, after) || before.threads != left || after.threads != left) {
     return Left::some_threads;
   }
-  return has_children ? Left::children : Left::all_threads;
+  return has_made_others ? Left::children : Left::all_threads;
 }
 
 // It waits for no close of the control socket: an owner lets go of a jail before it answers.
