@@ -25,24 +25,6 @@ constexpr const char* late_builtins[] = {"open",    "exit",    "quit", "copyrigh
 
 }  // namespace
 
-// Compares the addresses alone, since a look at a thousand names would touch as many pages.
-bool Program::is_of_zygote(std::size_t index, PyObject* name, PyObject* module) const {
-  return index < module_count_ && modules_[index].name == name && modules_[index].module == module;
-}
-
-void Program::remember_modules() {
-  PyObject* modules = python_.PyImport_GetModuleDict();
-  PyObject* main = python_.PyDict_GetItemString(modules, "__main__");
-  long position = 0;
-  PyObject* name;
-  PyObject* module;
-  while (module_count_ < max_modules &&
-         python_.PyDict_Next(modules, &position, &name, &module) != 0) {
-    if (module != main) modules_[module_count_] = {name, module};
-    ++module_count_;
-  }
-}
-
 // The program's own modules go in the interpreter's order: their names first, then those that died
 // with them, then what the others hold. Modules of the zygote stay: nobody could see them go, and
 // what a finaliser of the program still uses is there.
@@ -60,7 +42,7 @@ void Program::drop_own_modules() {
   PyObject* name;
   PyObject* module;
   for (std::size_t i = 0; python_.PyDict_Next(modules, &position, &name, &module) != 0; ++i) {
-    if (module == python_.None || is_of_zygote(i, name, module)) continue;
+    if (module == python_.None || modules_.has(i, name, module)) continue;
     if (module != main && python_.PyDict_GetItem(preloaded_, name) == module) continue;
     if (python_.PyObject_IsInstance(module, python_.module_type) == 1) {
       if (PyObject* weak = python_.PyWeakref_NewRef(module, nullptr)) {
@@ -104,11 +86,18 @@ void Program::let_replaced_main_go() {
 // collector off, and without telling those who asked to be told, who stay nevertheless.
 void Program::collect_for_good() {
   if (collect_ == nullptr || collector_callbacks_ == nullptr) return;
-  python_.PyObject_CallMethod(collector_callbacks_, "copy", nullptr);
-  if (PyObject* done = python_.PyObject_CallMethod(collector_callbacks_, "clear", nullptr)) {
-    python_.Py_DecRef(done);
+  if (python_.PyList_Size(collector_callbacks_) != 0) {
+    python_.PyObject_CallMethod(collector_callbacks_, "copy", nullptr);
+    if (PyObject* done = python_.PyObject_CallMethod(collector_callbacks_, "clear", nullptr)) {
+      python_.Py_DecRef(done);
+    }
+    drop_error();
   }
-  drop_error();
+  // The same collection; the function's own call writes to more pages.
+  if (python_.PyGC_IsEnabled != nullptr && python_.PyGC_IsEnabled() != 0) {
+    python_.PyGC_Collect();
+    return;
+  }
   if (PyObject* done = python_.PyObject_CallFunction(collect_, nullptr)) python_.Py_DecRef(done);
   drop_error();
 }
@@ -150,11 +139,13 @@ void Program::flush_files_left() {
 // keeps its builtins before it and site add the last ones, and has those alone in the end.
 void Program::restore_builtins() {
   PyObject* names = python_.PyEval_GetBuiltins();
-  PyObject* before = python_.PyDict_Copy(names);
+  // A copy counts a reference more on each of them, most on a page of its own.
+  PyObject* before =
+      builtin_entries_.are_all(python_, names) ? nullptr : python_.PyDict_Copy(names);
   long position = 0;
   PyObject* key;
   PyObject* value;
-  while (python_.PyDict_Next(before, &position, &key, &value) != 0) {
+  while (before != nullptr && python_.PyDict_Next(before, &position, &key, &value) != 0) {
     PyObject* first = python_.PyDict_GetItem(builtins_, key);
     if (first == value) continue;
     const int done = first == nullptr ? python_.PyDict_DelItem(names, key)
@@ -164,7 +155,7 @@ void Program::restore_builtins() {
   for (const char* name : late_builtins) {
     if (python_.PyDict_DelItemString(names, name) != 0) drop_error();
   }
-  python_.Py_DecRef(before);
+  if (before != nullptr) python_.Py_DecRef(before);
 }
 
 void Program::clear_module(PyObject* module) {

@@ -107,6 +107,7 @@ void Program::remember_preloaded() {
   preloaded_ = python_.PyDict_Copy(modules);
   libraries_before_ = libraries_loaded();
   builtins_ = python_.PyDict_Copy(python_.PyEval_GetBuiltins());
+  builtin_entries_.remember(python_, python_.PyEval_GetBuiltins());
   PyObject* names = fresh_names(python_);
   PyObject* code =
       python_.Py_CompileString("def is_finalizing(): return True\n", "<is_finalizing>", file_input);
@@ -140,7 +141,7 @@ void Program::renew_main() {
   python_.PyDict_SetItemString(modules, "__main__", main);
   python_.PyDict_SetItemString(preloaded_, "__main__", main);
   python_.Py_DecRef(main);
-  remember_modules();
+  modules_.remember(python_, modules, main);
 }
 
 void Program::rehearse() {

@@ -2,9 +2,9 @@
 #pragma once
 
 #include <array>
-#include <cstddef>
 #include <span>
 
+#include "zygote/entries.h"
 #include "zygote/error_modules.h"
 #include "zygote/python_api.h"
 
@@ -50,8 +50,6 @@ class Program {
   bool flush(const char* name);
   bool set_again(const char* name, const char* from);
   void forget_special_names();
-  void remember_modules();
-  bool is_of_zygote(std::size_t index, PyObject* name, PyObject* module) const;
   void drop_own_modules();
   void clear_module(PyObject* module);
   void restore_builtins();
@@ -66,18 +64,13 @@ class Program {
 
   PythonApi& python_;
   ErrorModules error_modules_;
-  static constexpr std::size_t max_modules = 4096;
-  struct Module {
-    PyObject* name;
-    PyObject* module;
-  };
 
   std::span<const char* const> special_names_;
-  PyObject* preloaded_ = nullptr;     // copy of sys.modules
-  Module modules_[max_modules] = {};  // the first of them in their order, without __main__
-  std::size_t module_count_ = 0;
+  PyObject* preloaded_ = nullptr;  // copy of sys.modules
+  Entries<4096> modules_;          // without __main__
   unsigned long long libraries_before_ = 0;
   PyObject* builtins_ = nullptr;  // copy of its names
+  Entries<512> builtin_entries_;
   PyObject* is_finalizing_ = nullptr;
   PyObject* atexit_ = nullptr;
   PyObject* collect_ = nullptr;

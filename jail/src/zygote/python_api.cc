@@ -25,6 +25,7 @@ const char* load(PythonApi& python) {
     *variable.place = dlsym(RTLD_DEFAULT, variable.name);
     if (*variable.place == nullptr) return variable.name;
   }
+  python.PyGC_IsEnabled = reinterpret_cast<int (*)()>(dlsym(RTLD_DEFAULT, "PyGC_IsEnabled"));
   python.PyErr_FormatUnraisable =
       reinterpret_cast<void (*)(const char*, ...)>(dlsym(RTLD_DEFAULT, "PyErr_FormatUnraisable"));
   python.PythonFinalizationError =

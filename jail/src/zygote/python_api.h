@@ -87,6 +87,7 @@ struct PythonApi {
   PyObject** KeyboardInterrupt = nullptr;
   PyObject* long_type = nullptr;
   PyObject* module_type = nullptr;
+  int (*PyGC_IsEnabled)() = nullptr;  // null before 3.10
   // Null before 3.13.
   void (*PyErr_FormatUnraisable)(const char* format, ...) = nullptr;
   PyObject** PythonFinalizationError = nullptr;
