@@ -196,6 +196,10 @@ void Program::tear_down(int& status) {
     status = final_status_;
     return;
   }
+  take_apart(status);
+}
+
+void Program::take_apart(int& status) {
   tearing_down_ = true;
   if (is_finalizing_ != nullptr) python_.PySys_SetObject("is_finalizing", is_finalizing_);
   if (!flush_streams()) status = status_of_lost_output;

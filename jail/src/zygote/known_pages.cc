@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -23,6 +24,10 @@ constexpr std::uint64_t in_memory = 1ULL << 63;
 constexpr std::uint64_t of_file = 1ULL << 61;
 constexpr std::uint64_t mapped_once = 1ULL << 56;
 
+// What a process calls itself in place of a pidfd: PIDFD_SELF_THREAD of later kernels.
+constexpr long this_process = -10000;
+constexpr std::size_t most_at_once = 1024;  // UIO_MAXIOV
+
 struct Run {
   std::uint64_t begin;
   std::uint64_t bytes;
@@ -37,10 +42,10 @@ struct Word {
 // Static, as nothing here may allocate: that would change what is looked at.
 struct Runs {
   static constexpr std::size_t most = 4096;
-  Run list[most];
+  iovec list[most];
   std::size_t count;
 };
-Runs known[2];
+Runs known[3];
 struct Areas {
   static constexpr std::size_t most = 1024;
   Run list[most];
@@ -112,16 +117,47 @@ class Teller {
   Run run_{};  // not told yet
 };
 
+std::uint64_t begin_of(const iovec& run) { return reinterpret_cast<std::uint64_t>(run.iov_base); }
+
+bool has(const Runs& runs, std::uint64_t page) {
+  for (std::size_t i = 0; i < runs.count; ++i) {
+    const std::uint64_t begin = begin_of(runs.list[i]);
+    if (begin <= page && page < begin + runs.list[i].iov_len) return true;
+  }
+  return false;
+}
+
+void add(Runs& runs, const Run& run) {
+  if (runs.count > 0) {
+    iovec& last = runs.list[runs.count - 1];
+    if (begin_of(last) + last.iov_len == run.begin) {
+      last.iov_len += run.bytes;
+      return;
+    }
+  }
+  if (runs.count < Runs::most) {
+    runs.list[runs.count++] = {reinterpret_cast<void*>(run.begin), run.bytes};
+  }
+}
+
+// What a guest that rehearses has already when it comes to its end is left out there.
+void note(const Word& word) {
+  if (word.reach != Reach::ended) return add(runs_of(word.reach), word.run);
+  for (std::uint64_t at = 0; at < word.run.bytes; at += page_bytes) {
+    const std::uint64_t page = word.run.begin + at;
+    if (!has(runs_of(Reach::rehearsed), page)) add(runs_of(Reach::ended), {page, page_bytes});
+  }
+}
+
 // Returns whether the fork told all of it.
 bool hear(int from) {
   std::size_t ends = 0;
   Word word{};
   while (::read(from, &word, sizeof word) == sizeof word) {
-    Runs& runs = runs_of(word.reach);
     if (word.run.bytes == 0) {
       ++ends;
-    } else if (runs.count < Runs::most) {
-      runs.list[runs.count++] = word.run;
+    } else {
+      note(word);
     }
   }
   return ends == sizeof known / sizeof known[0];
@@ -134,7 +170,42 @@ bool hear(int from) {
     work.rehearse(work.own);
     told = Teller(to, Reach::rehearsed).tell_all();
   }
+  if (told) {
+    work.run_to_end(work.own);
+    told = Teller(to, Reach::ended).tell_all();
+  }
   for (;;) raw::call(SYS_exit_group, told ? 0 : 1);
+}
+
+// How many of the first of them are there after one call, or a negative errno. A kernel that does
+// not take them all counts the bytes of those that it took.
+long take_some(const iovec* runs, std::size_t count) {
+  const long done = raw::call(SYS_process_madvise, this_process, raw::address(runs),
+                              static_cast<long>(count), MADV_POPULATE_WRITE, 0);
+  if (done <= 0) return done;
+  auto left = static_cast<std::uint64_t>(done);
+  long taken = 0;
+  while (left > 0) left -= runs[taken++].iov_len;
+  return taken;
+}
+
+void take(const Runs& runs) {
+  bool takes_many = true;
+  for (std::size_t i = 0; i < runs.count;) {
+    const std::size_t count = runs.count - i < most_at_once ? runs.count - i : most_at_once;
+    const long taken = takes_many ? take_some(runs.list + i, count) : 0;
+    if (taken > 0) {
+      i += static_cast<std::size_t>(taken);
+      continue;
+    }
+    // What is not mapped yet is left to its page faults.
+    takes_many = taken == -ENOMEM;
+    if (!takes_many) {
+      raw::call(SYS_madvise, raw::address(runs.list[i].iov_base),
+                static_cast<long>(runs.list[i].iov_len), MADV_POPULATE_WRITE);
+    }
+    ++i;
+  }
 }
 
 }  // namespace
@@ -154,13 +225,8 @@ void learn_pages(const GuestWork& work) {
 }
 
 void take_known_pages(Reach reach) {
-  const Runs& runs = runs_of(reach);
-  for (std::size_t i = 0; i < runs.count; ++i) {
-    const Run& run = runs.list[i];
-    // What is not mapped yet is left to its page faults.
-    raw::call(SYS_madvise, static_cast<long>(run.begin), static_cast<long>(run.bytes),
-              MADV_POPULATE_WRITE);
-  }
+  take(runs_of(reach));
+  take(runs_of(Reach::ended));
 }
 
 }  // namespace jail::zygote

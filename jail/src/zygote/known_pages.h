@@ -6,13 +6,14 @@
 
 namespace jail::zygote {
 
-// How far a guest comes before it is ready.
-enum class Reach : std::uint8_t { renewed, rehearsed };
+// How far a guest comes: before it is ready, or with a program to its end.
+enum class Reach : std::uint8_t { renewed, rehearsed, ended };
 
 // What a guest does until then; each is done with `own`.
 struct GuestWork {
   void (*renew)(void* own);
   void (*rehearse)(void* own);
+  void (*run_to_end)(void* own);
   void* own;
 };
 
@@ -21,8 +22,9 @@ struct GuestWork {
 // known.
 void learn_pages(const GuestWork& work);
 
-// In a guest: makes the pages that it is about to write to its own. They count for it as they would
-// after a page fault.
+// In a guest: makes the pages that it writes to until it is ready, and then until its end, its own.
+// They count for it as they would after a page fault. `reach` is how far it comes before it is
+// ready.
 void take_known_pages(Reach reach);
 
 }  // namespace jail::zygote

@@ -34,6 +34,10 @@ class Program {
 
   [[noreturn]] void run(const char* path);
 
+  // Runs an empty program to its end, but for what was registered to be called there. Nothing of
+  // the interpreter is of use afterwards.
+  void run_to_end();
+
   // False where a stream does not take what it was given.
   bool flush_streams();
 
@@ -58,6 +62,7 @@ class Program {
   void watch_files(const char* event, PyObject* arguments);
   void flush_files_left();
   void tear_down(int& status);
+  void take_apart(int& status);
   [[noreturn]] void end(int status);
   void print_error();
   void drop_error() { python_.PyErr_Clear(); }

@@ -264,7 +264,7 @@ class Zygote {
                            auto* zygote = static_cast<Zygote*>(own);
                            warm_up(zygote->python_, zygote->program_, zygote->guest_);
                          },
-                         this};
+                         [](void* own) { static_cast<Zygote*>(own)->program_.run_to_end(); }, this};
     python_.PyOS_BeforeFork();
     learn_pages(work);
     python_.PyOS_AfterFork_Parent();
