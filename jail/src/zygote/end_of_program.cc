@@ -1,5 +1,6 @@
 // The end of a program: what the interpreter does in Py_FinalizeEx(), in its order.
 #include <fcntl.h>
+#include <sys/single_threaded.h>
 
 #include <cstring>
 
@@ -177,16 +178,27 @@ void Program::clear_module(PyObject* module) {
   }
 }
 
+bool Program::has_exit_functions() {
+  PyObject* count = python_.PyObject_CallFunction(count_exit_functions_, nullptr);
+  const bool has_some = count == nullptr || python_.PyObject_IsTrue(count) != 0;
+  if (count != nullptr) python_.Py_DecRef(count);
+  drop_error();
+  return has_some;
+}
+
+void Program::run_exit_functions() {
+  PyObject* done = python_.PyObject_CallFunction(run_exit_functions_, nullptr);
+  if (done != nullptr) python_.Py_DecRef(done);
+  drop_error();
+}
+
 // As Py_FinalizeEx(), without taking apart what the zygote made: that is most of the work, none of
 // it can be seen, and every page of it would have to be copied first.
 void Program::tear_down(int& status) {
   shut_threads_down();
-  if (PyObject* done = python_.PyObject_CallMethod(atexit_, "_run_exitfuncs", nullptr)) {
-    python_.Py_DecRef(done);
-  } else {
-    drop_error();
-  }
-  if (has_other_threads()) {
+  run_exit_functions();
+  // The C library knows without a call where nobody has started a thread yet.
+  if (__libc_single_threaded == 0 && has_other_threads()) {
     // Only the interpreter itself can stop them. It clears the names of modules that outlive their
     // place in sys.modules.
     python_.PyDict_SetItemString(preloaded_, "__main__", python_.None);

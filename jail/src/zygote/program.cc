@@ -88,7 +88,10 @@ void Program::remember_preloaded() {
     special_names_ = names_before_312;
   }
   PyObject* modules = python_.PyImport_GetModuleDict();
-  atexit_ = import_unseen(python_, "atexit");
+  if (PyObject* atexit = import_unseen(python_, "atexit")) {
+    run_exit_functions_ = python_.PyObject_GetAttrString(atexit, "_run_exitfuncs");
+    count_exit_functions_ = python_.PyObject_GetAttrString(atexit, "_ncallbacks");
+  }
   if (PyObject* collector = import_unseen(python_, "gc")) {
     collect_ = python_.PyObject_GetAttrString(collector, "collect");
     collector_callbacks_ = python_.PyObject_GetAttrString(collector, "callbacks");
@@ -103,6 +106,8 @@ void Program::remember_preloaded() {
   if (PyObject* importer = python_.PyDict_GetItemString(modules, "_frozen_importlib_external")) {
     loader_type_ = python_.PyObject_GetAttrString(importer, "SourceFileLoader");
   }
+  name_of_closed_ = python_.PyUnicode_InternFromString("closed");
+  name_of_flush_ = python_.PyUnicode_InternFromString("flush");
   error_modules_.keep();
   preloaded_ = python_.PyDict_Copy(modules);
   libraries_before_ = libraries_loaded();
@@ -155,10 +160,12 @@ void Program::rehearse() {
     if (done != nullptr) python_.Py_DecRef(done);
   }
   python_.Py_DecRef(globals);
+  // What the zygote has left in a buffer would be written by every fork.
   flush_streams();
   // What the end will write to, with what is there already.
   for (const char* name : special_names_) set_again(name, name);
   for (const auto& stream : streams) set_again(stream.name, stream.name);
+  if (!has_exit_functions()) run_exit_functions();
   python_.PyGC_Collect();
 }
 
@@ -298,7 +305,7 @@ void Program::tell_ignored(PyObject* object, const char* text) {
 bool Program::flush(const char* name) {
   PyObject* stream = python_.PySys_GetObject(name);
   if (stream == nullptr || stream == python_.None) return true;
-  PyObject* closed = python_.PyObject_GetAttrString(stream, "closed");
+  PyObject* closed = python_.PyObject_GetAttr(stream, name_of_closed_);
   if (closed == nullptr) {
     drop_error();
   } else {
@@ -306,7 +313,7 @@ bool Program::flush(const char* name) {
     python_.Py_DecRef(closed);
     if (is_closed) return true;
   }
-  PyObject* done = python_.PyObject_CallMethod(stream, "flush", nullptr);
+  PyObject* done = python_.PyObject_CallMethodObjArgs(stream, name_of_flush_, nullptr);
   if (done == nullptr) return false;
   python_.Py_DecRef(done);
   return true;

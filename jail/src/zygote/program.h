@@ -38,9 +38,6 @@ class Program {
   // the interpreter is of use afterwards.
   void run_to_end();
 
-  // False where a stream does not take what it was given.
-  bool flush_streams();
-
   // Tells what the interpreter does while it tears itself down, from its audit hook. -1, with an
   // error set: the interpreter would not do it.
   int on_audit(const char* event, PyObject* arguments);
@@ -49,9 +46,13 @@ class Program {
   int execute(const char* path, PyObject* globals);
   int status_of_system_exit();
   void shut_threads_down();
+  bool has_exit_functions();
+  void run_exit_functions();
   int refuse_processes(const char* event);
   void tell_ignored(PyObject* object, const char* text);
   bool flush(const char* name);
+  // False where a stream does not take what it was given.
+  bool flush_streams();
   bool set_again(const char* name, const char* from);
   void forget_special_names();
   void drop_own_modules();
@@ -77,12 +78,15 @@ class Program {
   PyObject* builtins_ = nullptr;  // copy of its names
   Entries<512> builtin_entries_;
   PyObject* is_finalizing_ = nullptr;
-  PyObject* atexit_ = nullptr;
+  PyObject* run_exit_functions_ = nullptr;
+  PyObject* count_exit_functions_ = nullptr;
   PyObject* collect_ = nullptr;
   PyObject* collector_callbacks_ = nullptr;
   PyObject* get_objects_ = nullptr;
   std::array<PyObject*, 3> buffered_types_ = {};
   PyObject* loader_type_ = nullptr;
+  PyObject* name_of_closed_ = nullptr;
+  PyObject* name_of_flush_ = nullptr;
   bool interrupted_ = false;
   bool has_written_files_ = false;
   bool tearing_down_ = false;

@@ -43,9 +43,12 @@ using AuditHook = int (*)(const char* event, PyObject* arguments, void* own);
   F(int, PySys_SetObject, (const char*, PyObject*))                             \
   F(PyObject*, PyUnicode_DecodeFSDefault, (const char*))                        \
   F(const char*, PyUnicode_AsUTF8, (PyObject*))                                 \
+  F(PyObject*, PyUnicode_InternFromString, (const char*))                       \
   F(PyObject*, PyBytes_FromString, (const char*))                               \
+  F(PyObject*, PyObject_GetAttr, (PyObject*, PyObject*))                        \
   F(PyObject*, PyObject_GetAttrString, (PyObject*, const char*))                \
   F(PyObject*, PyObject_CallMethod, (PyObject*, const char*, const char*, ...)) \
+  F(PyObject*, PyObject_CallMethodObjArgs, (PyObject*, PyObject*, ...))         \
   F(PyObject*, PyObject_CallFunction, (PyObject*, const char*, ...))            \
   F(int, PyObject_IsTrue, (PyObject*))                                          \
   F(int, PyObject_IsInstance, (PyObject*, PyObject*))                           \

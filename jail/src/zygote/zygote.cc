@@ -215,7 +215,6 @@ class Zygote {
     }
     if (end_environment_before("LD_PRELOAD") != 0) give_up("cannot hide LD_PRELOAD");
     // What is left in a buffer would be written by every fork.
-    program_.flush_streams();
     std::fflush(nullptr);
   }
 
