@@ -5,12 +5,9 @@
 
 #include <fcntl.h>
 #include <gmock/gmock.h>
-#include <linux/filter.h>
 #include <linux/sched.h>
-#include <linux/seccomp.h>
 #include <stddef.h>
 #include <stdlib.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <sys/wait.h>
@@ -18,7 +15,6 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 
 #include "faults.h"
 #include "jail/policy.h"
@@ -93,27 +89,15 @@ class Landlock : public FaultsTest {
 class LandlockOf : public Landlock, public testing::WithParamInterface<Kind> {};
 INSTANTIATE_TEST_SUITE_P(Jail, LandlockOf, testing::Values(Kind::cold, Kind::warm), name_of);
 
-// Simulates a kernel without Landlock by its answer.
-bool refuse_landlock() {
-  sock_filter filter[] = {
-      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
-      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_landlock_create_ruleset, 0, 1),
-      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EOPNOTSUPP),
-      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
-  };
-  const sock_fprog program{std::size(filter), filter};
-  return ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
-         ::syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program) == 0;
-}
-
 TEST_F(Landlock, WhereTheKernelHasNoneJailsDoWithout) {
   EXPECT_EQ(launcher_.landlock_version(),
             ::syscall(SYS_landlock_create_ruleset, nullptr, 0, jail::landlock::ask_for_version));
   EXPECT_THAT(*launcher_.explain(spec_for({"/usr/bin/true"})), HasSubstr(domain));
   const pid_t pid = ::fork();
   if (pid == 0) {
-    auto started = refuse_landlock() ? start_launcher()
-                                     : jail::Error{jail::ErrorKind::kernel, "load a filter", 0, {}};
+    auto started = refuse_call(SYS_landlock_create_ruleset, EOPNOTSUPP)
+                       ? start_launcher()
+                       : jail::Error{jail::ErrorKind::kernel, "load a filter", 0, {}};
     if (!started || started->landlock_version() != 0) ::_exit(1);
     const auto spec = spec_for({"/usr/bin/true"});
     const auto plan = started->explain(spec);

@@ -34,8 +34,8 @@ class Program {
 
   [[noreturn]] void run(const char* path);
 
-  // Runs an empty program to its end, but for what was registered to be called there. Nothing of
-  // the interpreter is of use afterwards.
+  // Runs a small program to its end and drops what it prints. What was registered to be called at
+  // the end is not called. Nothing of the interpreter is of use afterwards.
   void run_to_end();
 
   // Tells what the interpreter does while it tears itself down, from its audit hook. -1, with an

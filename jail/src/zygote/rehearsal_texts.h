@@ -38,4 +38,7 @@ print("", end="", flush=True)
 print("", end="", file=sys.stderr)
 )py"};
 
+// A program for a fork that nobody hears.
+inline constexpr const char* printing = "print(6 * 7)\n";
+
 }  // namespace jail::zygote

@@ -71,12 +71,13 @@ bool is_abandoned(int channel) {
   return ::poll(&other_end, 1, 0) > 0;
 }
 
-// Maps a whole sealed file, for this process to change its own copy of.
+// Maps a whole sealed file, for this process to change its own copy of. It is copied at once, since
+// pages that come later each fork would have to map by itself.
 char* map_file(int file, const char* name) {
   struct stat found {};
   if (::fstat(file, &found) != 0) give_up("cannot stat ", name);
   void* place = ::mmap(nullptr, static_cast<std::size_t>(found.st_size), PROT_READ | PROT_WRITE,
-                       MAP_PRIVATE, file, 0);
+                       MAP_PRIVATE | MAP_POPULATE, file, 0);
   if (place == MAP_FAILED) give_up("cannot map ", name);
   ::close(file);
   return static_cast<char*>(place);
