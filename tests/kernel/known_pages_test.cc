@@ -63,7 +63,7 @@ void expect_known_pages_count() {
   ForkOptimizations optimizations;
   const std::uint64_t with = faults_of(counter, optimizations);
   optimizations.known_pages = Optimization::off;
-  EXPECT_LT(6 * with, faults_of(counter, optimizations));
+  EXPECT_LT(5 * with, faults_of(counter, optimizations));
 }
 
 TEST(KnownPages, TakeThePlaceOfPageFaultsUntilAProgramsEnd) {

@@ -12,13 +12,41 @@ namespace {
 // What the interpreter exits with when its standard streams cannot be flushed.
 constexpr int status_of_lost_output = 120;
 
-constexpr struct {
+// What the interpreter forgets first, for what it may keep alive.
+constexpr const char* names_before_312[] = {"path",
+                                            "argv",
+                                            "ps1",
+                                            "ps2",
+                                            "last_type",
+                                            "last_value",
+                                            "last_traceback",
+                                            "path_hooks",
+                                            "path_importer_cache",
+                                            "meta_path",
+                                            "__interactivehook__"};
+constexpr const char* names_since_312[] = {"path_importer_cache",
+                                           "path_hooks",
+                                           "path",
+                                           "argv",
+                                           "ps1",
+                                           "ps2",
+                                           "last_exc",
+                                           "last_type",
+                                           "last_value",
+                                           "last_traceback",
+                                           "__interactivehook__",
+                                           "meta_path"};
+constexpr long version_312 = 0x030c0000;  // as in sys.hexversion
+struct RestoredName {
   const char* name;
   const char* first;  // what it was when the interpreter started
-} hooks[] = {{"breakpointhook", "__breakpointhook__"},
-             {"displayhook", "__displayhook__"},
-             {"excepthook", "__excepthook__"},
-             {"unraisablehook", "__unraisablehook__"}};
+};
+constexpr RestoredName streams[] = {
+    {"stdin", "__stdin__"}, {"stdout", "__stdout__"}, {"stderr", "__stderr__"}};
+constexpr RestoredName hooks[] = {{"breakpointhook", "__breakpointhook__"},
+                                  {"displayhook", "__displayhook__"},
+                                  {"excepthook", "__excepthook__"},
+                                  {"unraisablehook", "__unraisablehook__"}};
 
 // What a finaliser does not find among the builtins any more.
 constexpr const char* late_builtins[] = {"open",    "exit",    "quit", "copyright",
@@ -26,16 +54,42 @@ constexpr const char* late_builtins[] = {"open",    "exit",    "quit", "copyrigh
 
 }  // namespace
 
+// Every call that takes the text of a name makes a string and looks it up among all that the
+// interpreter knows.
+void Program::keep_names() {
+  const auto keep = [this](const char* text) { return python_.PyUnicode_InternFromString(text); };
+  names_ = {keep("__main__"),  keep("__file__"),     keep("__cached__"), keep("__loader__"),
+            keep("closed"),    keep("flush"),        keep("io"),         keep("traceback"),
+            keep("threading"), keep("is_finalizing")};
+  if (PyObject* sys = import_unseen(python_, "sys")) sys_names_ = python_.PyModule_GetDict(sys);
+  const auto keep_all = [&keep](const auto& texts, auto& places) {
+    auto* place = places.begin();
+    for (const char* text : texts) *place++ = keep(text);
+  };
+  if (python_.PyLong_AsLong(python_.PySys_GetObject("hexversion")) >= version_312) {
+    keep_all(names_since_312, special_names_);
+  } else {
+    keep_all(names_before_312, special_names_);
+  }
+  keep_all(late_builtins, late_builtins_);
+  const auto keep_pairs = [&keep](const auto& texts, auto& places) {
+    auto* place = places.begin();
+    for (const auto& text : texts) *place++ = {keep(text.name), keep(text.first)};
+  };
+  keep_pairs(streams, streams_);
+  keep_pairs(hooks, hooks_);
+}
+
 // The program's own modules go in the interpreter's order: their names first, then those that died
 // with them, then what the others hold. Modules of the zygote stay: nobody could see them go, and
 // what a finaliser of the program still uses is there.
 void Program::drop_own_modules() {
   PyObject* modules = python_.PyImport_GetModuleDict();
-  PyObject* main = python_.PyDict_GetItemString(preloaded_, "__main__");
+  PyObject* main = python_.PyDict_GetItem(preloaded_, names_.main);
   // What the interpreter would show lines of the program with.
-  for (const char* name : {"io", "traceback"}) {
-    if (python_.PyDict_GetItemString(modules, name) == nullptr) continue;
-    python_.PyDict_SetItemString(modules, name, python_.None);
+  for (PyObject* shows : {names_.io, names_.traceback}) {
+    if (python_.PyDict_GetItem(modules, shows) == nullptr) continue;
+    python_.PyDict_SetItem(modules, shows, python_.None);
   }
   PyObject* left = python_.PyList_New(0);
   PyObject* gone = python_.PyList_New(0);
@@ -72,15 +126,15 @@ void Program::drop_own_modules() {
   collect_for_good();
   // A program's own ones come before its streams in the order in which sys goes, and what they have
   // written to files with them.
-  for (const auto& hook : hooks) set_again(hook.name, hook.first);
+  for (const Restored& hook : hooks_) set_again(hook.name, hook.first);
 }
 
 // A module that the program took out of sys.modules goes with its last name, its files with it.
 void Program::let_replaced_main_go() {
   PyObject* modules = python_.PyImport_GetModuleDict();
-  PyObject* main = python_.PyDict_GetItemString(preloaded_, "__main__");
-  if (python_.PyDict_GetItemString(modules, "__main__") == main) return;
-  python_.PyDict_SetItemString(preloaded_, "__main__", python_.None);
+  PyObject* main = python_.PyDict_GetItem(preloaded_, names_.main);
+  if (python_.PyDict_GetItem(modules, names_.main) == main) return;
+  python_.PyDict_SetItem(preloaded_, names_.main, python_.None);
 }
 
 // As the interpreter does when its modules have gone: also where the program has switched the
@@ -153,10 +207,20 @@ void Program::restore_builtins() {
                                       : python_.PyDict_SetItem(names, key, first);
     if (done != 0) drop_error();
   }
-  for (const char* name : late_builtins) {
-    if (python_.PyDict_DelItemString(names, name) != 0) drop_error();
+  for (PyObject* name : late_builtins_) {
+    if (python_.PyDict_DelItem(names, name) != 0) drop_error();
   }
   if (before != nullptr) python_.Py_DecRef(before);
+}
+
+void Program::forget_special_names() {
+  for (PyObject* name : special_names_) {
+    if (name != nullptr) python_.PyDict_SetItem(sys_names_, name, python_.None);
+  }
+  for (const Restored& stream : streams_) {
+    if (set_again(stream.name, stream.first)) continue;
+    python_.PyDict_SetItem(sys_names_, stream.name, python_.None);
+  }
 }
 
 void Program::clear_module(PyObject* module) {
@@ -201,7 +265,7 @@ void Program::tear_down(int& status) {
   if (__libc_single_threaded == 0 && has_other_threads()) {
     // Only the interpreter itself can stop them. It clears the names of modules that outlive their
     // place in sys.modules.
-    python_.PyDict_SetItemString(preloaded_, "__main__", python_.None);
+    python_.PyDict_SetItem(preloaded_, names_.main, python_.None);
     finalizing_ = true;
     final_status_ = status;
     python_.Py_FinalizeEx();
@@ -213,13 +277,15 @@ void Program::tear_down(int& status) {
 
 void Program::take_apart(int& status) {
   tearing_down_ = true;
-  if (is_finalizing_ != nullptr) python_.PySys_SetObject("is_finalizing", is_finalizing_);
+  if (is_finalizing_ != nullptr) {
+    python_.PyDict_SetItem(sys_names_, names_.is_finalizing, is_finalizing_);
+  }
   if (!flush_streams()) status = status_of_lost_output;
   python_.PyGC_Collect();
   forget_special_names();
   drop_own_modules();
   // What finalisers printed; by now the interpreter has no stream that it would complain about.
-  for (const char* stream : {"stdout", "stderr"}) {
+  for (const Stream stream : {Stream::output, Stream::error}) {
     if (!flush(stream)) drop_error();
   }
   flush_files_left();

@@ -26,7 +26,7 @@ constexpr std::uint64_t mapped_once = 1ULL << 56;
 
 // What a process calls itself in place of a pidfd: PIDFD_SELF_THREAD of later kernels.
 constexpr long this_process = -10000;
-constexpr std::size_t most_at_once = 1024;  // UIO_MAXIOV
+constexpr std::size_t max_at_once = 1024;  // UIO_MAXIOV
 
 struct Run {
   std::uint64_t begin;
@@ -192,7 +192,7 @@ long take_some(const iovec* runs, std::size_t count) {
 void take(const Runs& runs) {
   bool takes_many = true;
   for (std::size_t i = 0; i < runs.count;) {
-    const std::size_t count = runs.count - i < most_at_once ? runs.count - i : most_at_once;
+    const std::size_t count = runs.count - i < max_at_once ? runs.count - i : max_at_once;
     const long taken = takes_many ? take_some(runs.list + i, count) : 0;
     if (taken > 0) {
       i += static_cast<std::size_t>(taken);

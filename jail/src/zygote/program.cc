@@ -20,36 +20,6 @@ namespace {
 
 constexpr int raw_text = 1;  // Py_PRINT_RAW
 
-// What the interpreter forgets first, for what it may keep alive.
-constexpr const char* names_before_312[] = {"path",
-                                            "argv",
-                                            "ps1",
-                                            "ps2",
-                                            "last_type",
-                                            "last_value",
-                                            "last_traceback",
-                                            "path_hooks",
-                                            "path_importer_cache",
-                                            "meta_path",
-                                            "__interactivehook__"};
-constexpr const char* names_since_312[] = {"path_importer_cache",
-                                           "path_hooks",
-                                           "path",
-                                           "argv",
-                                           "ps1",
-                                           "ps2",
-                                           "last_exc",
-                                           "last_type",
-                                           "last_value",
-                                           "last_traceback",
-                                           "__interactivehook__",
-                                           "meta_path"};
-constexpr long version_312 = 0x030c0000;  // as in sys.hexversion
-constexpr struct {
-  const char* name;
-  const char* first;  // what it was when the interpreter started
-} streams[] = {{"stdin", "__stdin__"}, {"stdout", "__stdout__"}, {"stderr", "__stderr__"}};
-
 // Those that hold others come first.
 constexpr const char* buffered_types[] = {"TextIOWrapper", "BufferedWriter", "BufferedRandom"};
 
@@ -82,13 +52,7 @@ PyObject* import_unseen(PythonApi& python, const char* name) {
 }
 
 void Program::remember_preloaded() {
-  const bool is_since_312 =
-      python_.PyLong_AsLong(python_.PySys_GetObject("hexversion")) >= version_312;
-  if (is_since_312) {
-    special_names_ = names_since_312;
-  } else {
-    special_names_ = names_before_312;
-  }
+  keep_names();
   PyObject* modules = python_.PyImport_GetModuleDict();
   if (PyObject* atexit = import_unseen(python_, "atexit")) {
     run_exit_functions_ = python_.PyObject_GetAttrString(atexit, "_run_exitfuncs");
@@ -108,8 +72,6 @@ void Program::remember_preloaded() {
   if (PyObject* importer = python_.PyDict_GetItemString(modules, "_frozen_importlib_external")) {
     loader_type_ = python_.PyObject_GetAttrString(importer, "SourceFileLoader");
   }
-  name_of_closed_ = python_.PyUnicode_InternFromString("closed");
-  name_of_flush_ = python_.PyUnicode_InternFromString("flush");
   error_modules_.keep();
   preloaded_ = python_.PyDict_Copy(modules);
   libraries_before_ = libraries_loaded();
@@ -145,8 +107,8 @@ void Program::renew_main() {
     python_.PyDict_SetItemString(names, "__annotations__", annotations);
     python_.Py_DecRef(annotations);
   }
-  python_.PyDict_SetItemString(modules, "__main__", main);
-  python_.PyDict_SetItemString(preloaded_, "__main__", main);
+  python_.PyDict_SetItem(modules, names_.main, main);
+  python_.PyDict_SetItem(preloaded_, names_.main, main);
   python_.Py_DecRef(main);
   modules_.remember(python_, modules, main);
 }
@@ -165,16 +127,16 @@ void Program::rehearse() {
   // What the zygote has left in a buffer would be written by every fork.
   flush_streams();
   // What the end will write to, with what is there already.
-  for (const char* name : special_names_) set_again(name, name);
-  for (const auto& stream : streams) set_again(stream.name, stream.name);
+  for (PyObject* name : special_names_) set_again(name, name);
+  for (const Restored& stream : streams_) set_again(stream.name, stream.name);
   if (!has_exit_functions()) run_exit_functions();
   python_.PyGC_Collect();
 }
 
 // Whether there is something under `from`.
-bool Program::set_again(const char* name, const char* from) {
-  PyObject* value = python_.PySys_GetObject(from);
-  if (value != nullptr) python_.PySys_SetObject(name, value);
+bool Program::set_again(PyObject* name, PyObject* from) {
+  PyObject* value = from == nullptr ? nullptr : python_.PyDict_GetItem(sys_names_, from);
+  if (value != nullptr && python_.PyDict_SetItem(sys_names_, name, value) != 0) drop_error();
   return value != nullptr;
 }
 
@@ -210,10 +172,10 @@ int Program::execute(const char* path, PyObject* globals) {
     return 2;
   }
   PyObject* name = python_.PyUnicode_DecodeFSDefault(path);
-  python_.PyDict_SetItemString(globals, "__file__", name);
-  python_.PyDict_SetItemString(globals, "__cached__", python_.None);
-  if (PyObject* loader = python_.PyObject_CallFunction(loader_type_, "sO", "__main__", name)) {
-    python_.PyDict_SetItemString(globals, "__loader__", loader);
+  python_.PyDict_SetItem(globals, names_.file, name);
+  python_.PyDict_SetItem(globals, names_.cached, python_.None);
+  if (PyObject* loader = python_.PyObject_CallFunction(loader_type_, "OO", names_.main, name)) {
+    python_.PyDict_SetItem(globals, names_.loader, loader);
     python_.Py_DecRef(loader);
   }
   python_.Py_DecRef(name);
@@ -223,7 +185,7 @@ int Program::execute(const char* path, PyObject* globals) {
   PyObject* value;
   PyObject* traceback;
   python_.PyErr_Fetch(&type, &value, &traceback);
-  for (const char* stream : {"stderr", "stdout"}) {
+  for (const Stream stream : {Stream::error, Stream::output}) {
     if (!flush(stream)) drop_error();
   }
   python_.PyErr_Restore(type, value, traceback);
@@ -238,8 +200,8 @@ int Program::execute(const char* path, PyObject* globals) {
     print_error();
     status = 1;
   }
-  for (const char* own : {"__file__", "__cached__"}) {
-    if (python_.PyDict_DelItemString(globals, own) != 0) drop_error();
+  for (PyObject* own : {names_.file, names_.cached}) {
+    if (python_.PyDict_DelItem(globals, own) != 0) drop_error();
   }
   return status;
 }
@@ -294,7 +256,7 @@ int Program::status_of_system_exit() {
 }
 
 void Program::shut_threads_down() {
-  PyObject* threading = python_.PyDict_GetItemString(python_.PyImport_GetModuleDict(), "threading");
+  PyObject* threading = python_.PyDict_GetItem(python_.PyImport_GetModuleDict(), names_.threading);
   if (threading == nullptr || threading == python_.None) return;
   if (PyObject* done = python_.PyObject_CallMethod(threading, "_shutdown", nullptr)) {
     python_.Py_DecRef(done);
@@ -313,10 +275,11 @@ void Program::tell_ignored(PyObject* object, const char* text) {
 }
 
 // False, with an error set, where the stream is there, open and does not take what it was given.
-bool Program::flush(const char* name) {
-  PyObject* stream = python_.PySys_GetObject(name);
+bool Program::flush(Stream which) {
+  PyObject* name = streams_[static_cast<std::size_t>(which)].name;
+  PyObject* stream = name == nullptr ? nullptr : python_.PyDict_GetItem(sys_names_, name);
   if (stream == nullptr || stream == python_.None) return true;
-  PyObject* closed = python_.PyObject_GetAttr(stream, name_of_closed_);
+  PyObject* closed = python_.PyObject_GetAttr(stream, names_.closed);
   if (closed == nullptr) {
     drop_error();
   } else {
@@ -324,7 +287,7 @@ bool Program::flush(const char* name) {
     python_.Py_DecRef(closed);
     if (is_closed) return true;
   }
-  PyObject* done = python_.PyObject_CallMethodObjArgs(stream, name_of_flush_, nullptr);
+  PyObject* done = python_.PyObject_CallMethodObjArgs(stream, names_.flush, nullptr);
   if (done == nullptr) return false;
   python_.Py_DecRef(done);
   return true;
@@ -332,22 +295,15 @@ bool Program::flush(const char* name) {
 
 bool Program::flush_streams() {
   bool all = true;
-  if (!flush("stdout")) {
+  if (!flush(Stream::output)) {
     tell_ignored(python_.PySys_GetObject("stdout"), "Exception ignored on flushing sys.stdout");
     all = false;
   }
-  if (!flush("stderr")) {
+  if (!flush(Stream::error)) {
     drop_error();
     all = false;
   }
   return all;
-}
-
-void Program::forget_special_names() {
-  for (const char* name : special_names_) python_.PySys_SetObject(name, python_.None);
-  for (const auto& stream : streams) {
-    if (!set_again(stream.name, stream.first)) python_.PySys_SetObject(stream.name, python_.None);
-  }
 }
 
 void Program::end(int status) {

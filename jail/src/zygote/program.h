@@ -2,7 +2,7 @@
 #pragma once
 
 #include <array>
-#include <span>
+#include <cstdint>
 
 #include "zygote/entries.h"
 #include "zygote/error_modules.h"
@@ -50,10 +50,12 @@ class Program {
   void run_exit_functions();
   int refuse_processes(const char* event);
   void tell_ignored(PyObject* object, const char* text);
-  bool flush(const char* name);
+  enum class Stream : std::uint8_t { input, output, error };
+  bool flush(Stream which);
   // False where a stream does not take what it was given.
   bool flush_streams();
-  bool set_again(const char* name, const char* from);
+  bool set_again(PyObject* name, PyObject* from);
+  void keep_names();
   void forget_special_names();
   void drop_own_modules();
   void clear_module(PyObject* module);
@@ -71,7 +73,19 @@ class Program {
   PythonApi& python_;
   ErrorModules error_modules_;
 
-  std::span<const char* const> special_names_;
+  struct Restored {
+    PyObject* name;
+    PyObject* first;
+  };
+  struct {
+    PyObject *main, *file, *cached, *loader, *closed, *flush, *io, *traceback, *threading,
+        *is_finalizing;
+  } names_ = {};
+  PyObject* sys_names_ = nullptr;
+  std::array<PyObject*, 12> special_names_ = {};  // null after the last one
+  std::array<PyObject*, 7> late_builtins_ = {};
+  std::array<Restored, 3> streams_ = {};
+  std::array<Restored, 4> hooks_ = {};
   PyObject* preloaded_ = nullptr;  // copy of sys.modules
   Entries<4096> modules_;          // without __main__
   unsigned long long libraries_before_ = 0;
@@ -85,8 +99,6 @@ class Program {
   PyObject* get_objects_ = nullptr;
   std::array<PyObject*, 3> buffered_types_ = {};
   PyObject* loader_type_ = nullptr;
-  PyObject* name_of_closed_ = nullptr;
-  PyObject* name_of_flush_ = nullptr;
   bool interrupted_ = false;
   bool has_written_files_ = false;
   bool tearing_down_ = false;

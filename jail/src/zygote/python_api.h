@@ -40,7 +40,6 @@ using AuditHook = int (*)(const char* event, PyObject* arguments, void* own);
   F(long, PyList_Size, (PyObject*))                                             \
   F(PyObject*, PyList_GetItem, (PyObject*, long))                               \
   F(PyObject*, PySys_GetObject, (const char*))                                  \
-  F(int, PySys_SetObject, (const char*, PyObject*))                             \
   F(PyObject*, PyUnicode_DecodeFSDefault, (const char*))                        \
   F(const char*, PyUnicode_AsUTF8, (PyObject*))                                 \
   F(PyObject*, PyUnicode_InternFromString, (const char*))                       \

@@ -57,6 +57,15 @@ _EXITS = {
     "shutdown_kept_elsewhere": (SUCCESS, "import builtins, sys\nclass Loud:\n    def __del__(self): print('del', self.name)\n"
                                          "for place in (sys, builtins):\n    place.kept = Loud()\n    place.kept.name = place.__name__\n"
                                          "mine = Loud()\nmine.name = 'mine'"),
+    "shutdown_of_changed_builtins": (SUCCESS, "import builtins\nnames = vars(builtins)\nclass Loud:\n    def __init__(self, name): self.name = name\n"
+                                              "    def __call__(self, *rest): return 'mine'\n"
+                                              "    def __del__(self): print('del', self.name, len('text'), sum([1, 2]), 'open' in names)\n"
+                                              "builtins.len, builtins.sorted = Loud('len'), sorted\ndel builtins.sum\nall_of = names.pop('all')\n"
+                                              "names['all'], names[7] = all_of, Loud('seven')\nloud = Loud('main')\nprint(len('text'))"),
+    "shutdown_of_changed_atexit": (SUCCESS, "import atexit\natexit.register(print, 'called')\natexit._run_exitfuncs = lambda: print('never')\n"
+                                            "atexit._ncallbacks = lambda: 0"),
+    "shutdown_after_a_thread": (SUCCESS, "import threading\nclass Loud:\n    def __del__(self): print('del', threading.active_count())\n"
+                                         "thread = threading.Thread(target=print, args=('in a thread',))\nthread.start()\nthread.join()\nloud = Loud()"),
     "shutdown_of_a_removed_main": (SUCCESS, "import os, sys\nkept = open('/tmp/kept', 'w')\nif os.fork() == 0:\n    kept.write('kept')\n"
                                             "    del sys.modules['__main__']\nelse:\n    os.wait()\n    print(open('/tmp/kept').read())"),
     "shutdown_of_a_replaced_main": (SUCCESS, "import sys\nclass Loud:\n    def __del__(self): print('del', sys.is_finalizing())\nloud = Loud()\n"
