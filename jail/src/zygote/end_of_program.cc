@@ -194,18 +194,12 @@ void Program::flush_files_left() {
 // keeps its builtins before it and site add the last ones, and has those alone in the end.
 void Program::restore_builtins() {
   PyObject* names = python_.PyEval_GetBuiltins();
-  // A copy counts a reference more on each of them, most on a page of its own.
-  PyObject* before =
-      builtin_entries_.are_all(python_, names) ? nullptr : python_.PyDict_Copy(names);
-  long position = 0;
-  PyObject* key;
-  PyObject* value;
-  while (before != nullptr && python_.PyDict_Next(before, &position, &key, &value) != 0) {
-    PyObject* first = python_.PyDict_GetItem(builtins_, key);
-    if (first == value) continue;
-    const int done = first == nullptr ? python_.PyDict_DelItem(names, key)
-                                      : python_.PyDict_SetItem(names, key, first);
-    if (done != 0) drop_error();
+  PyObject* before = nullptr;
+  // To set them again counts references on each of them, most on a page of its own.
+  if (!builtin_entries_.are_all(python_, names)) {
+    before = python_.PyDict_Copy(names);
+    python_.PyDict_Clear(names);
+    if (python_.PyDict_Update(names, builtins_) != 0) drop_error();
   }
   for (PyObject* name : late_builtins_) {
     if (python_.PyDict_DelItem(names, name) != 0) drop_error();

@@ -27,6 +27,8 @@ using AuditHook = int (*)(const char* event, PyObject* arguments, void* own);
   F(PyObject*, Py_CompileString, (const char*, const char*, int))               \
   F(PyObject*, PyDict_New, ())                                                  \
   F(PyObject*, PyDict_Copy, (PyObject*))                                        \
+  F(void, PyDict_Clear, (PyObject*))                                            \
+  F(int, PyDict_Update, (PyObject*, PyObject*))                                 \
   F(PyObject*, PyDict_GetItemString, (PyObject*, const char*))                  \
   F(PyObject*, PyDict_GetItem, (PyObject*, PyObject*))                          \
   F(int, PyDict_SetItemString, (PyObject*, const char*, PyObject*))             \
