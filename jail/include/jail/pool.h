@@ -43,8 +43,9 @@ struct ForkOptimizations {
   // The zygote's memory is moved into a file that its forks map: a fork then costs the same
   // whatever the zygote holds. A small zygote is cheaper to fork as it is.
   FrozenHeap frozen_heap = FrozenHeap::if_large;
-  // The zygote notes which pages its forks write to before they are ready, and each fork makes them
-  // its own in few calls instead of one page fault each.
+  // The zygote notes which pages its forks write to before they are ready, and a program until its
+  // end. Each fork makes them its own before it is ready, in few calls instead of one page fault
+  // each.
   Optimization known_pages = Optimization::on;
   // Objects of the zygote that programs only use, such as code, names and types, are never freed in
   // its forks, which then need not count references to them. CPython 3.12 and 3.13 can do that; an
