@@ -163,7 +163,7 @@ TEST(LandlockPlan, ProcessesOfALivingJailShareInitsDomain) {
 TEST(LandlockPlan, EntersTheDomainJustBeforeTheFilter) {
   JailSpec of_node = spec_with_all();
   of_node.argv = {"/usr/bin/node", "/workspace/main.js"};
-  const auto started = compile_started(of_node, "", {}, host_with(7));
+  const auto started = compile_started(of_node, {}, host_with(7));
   const auto cold = compile(spec_with_all(), host_with(7));
   const auto forked = compile_forked(spec_with_all(), host_with(7), Optimization::on);
   for (const auto* plan : {&cold, &started, &forked}) {
