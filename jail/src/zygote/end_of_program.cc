@@ -2,6 +2,7 @@
 #include <fcntl.h>
 #include <sys/single_threaded.h>
 
+#include <csignal>
 #include <cstring>
 
 #include "zygote/program.h"
@@ -60,7 +61,7 @@ void Program::keep_names() {
   const auto keep = [this](const char* text) { return python_.PyUnicode_InternFromString(text); };
   names_ = {keep("__main__"),  keep("__file__"),     keep("__cached__"), keep("__loader__"),
             keep("closed"),    keep("flush"),        keep("io"),         keep("traceback"),
-            keep("threading"), keep("is_finalizing")};
+            keep("threading"), keep("is_finalizing"), keep("signal")};
   if (PyObject* sys = import_unseen(python_, "sys")) sys_names_ = python_.PyModule_GetDict(sys);
   const auto keep_all = [&keep](const auto& texts, auto& places) {
     auto* place = places.begin();
@@ -106,9 +107,10 @@ void Program::drop_own_modules() {
       }
     }
     drop_error();
+    // Before the module goes: what goes with it may take the name out of the dictionary.
+    python_.PyList_Append(gone, name);
     if (module == main) python_.PyDict_SetItem(preloaded_, name, python_.None);
     python_.PyDict_SetItem(modules, name, python_.None);
-    python_.PyList_Append(gone, name);
   }
   // What a finaliser imports now is not halted, it is not found.
   for (long i = python_.PyList_Size(gone); i-- > 0;) {
@@ -217,6 +219,25 @@ void Program::forget_special_names() {
   }
 }
 
+// What a handler keeps alive, which may be all names of its module, goes with it, and from here on a
+// signal does to the process what it does to any. Nobody has a handler of his own who has not
+// imported the module.
+void Program::forget_signal_handlers() {
+  if (set_handler_ == nullptr) return;
+  if (python_.PyDict_GetItem(python_.PyImport_GetModuleDict(), names_.signal) == nullptr) return;
+  for (int number = 1; number < NSIG; ++number) {
+    PyObject* handler = python_.PyObject_CallFunction(get_handler_, "i", number);
+    // A number: the signal is ignored, or has its default.
+    const bool is_called = handler != nullptr && handler != python_.None &&
+                           python_.PyObject_IsInstance(handler, python_.long_type) == 0;
+    if (handler != nullptr) python_.Py_DecRef(handler);
+    PyObject* before =
+        is_called ? python_.PyObject_CallFunction(set_handler_, "ii", number, 0) : nullptr;
+    if (before != nullptr) python_.Py_DecRef(before);
+    drop_error();
+  }
+}
+
 void Program::clear_module(PyObject* module) {
   PyObject* names = python_.PyModule_GetDict(module);
   for (const bool private_ones : {true, false}) {
@@ -250,6 +271,23 @@ void Program::run_exit_functions() {
   drop_error();
 }
 
+// Whether the streams that the interpreter started with take what they were given. It flushes them
+// once more and says what is wrong, but ends before it could tell its status.
+bool Program::takes_output() {
+  bool all = true;
+  for (const Stream which : {Stream::output, Stream::error}) {
+    const Restored& stream = streams_[static_cast<std::size_t>(which)];
+    if (python_.PyDict_GetItem(sys_names_, stream.name) !=
+        python_.PyDict_GetItem(sys_names_, stream.first)) {
+      continue;
+    }
+    if (flush(which)) continue;
+    drop_error();
+    all = false;
+  }
+  return all;
+}
+
 // As Py_FinalizeEx(), without taking apart what the zygote made: that is most of the work, none of
 // it can be seen, and every page of it would have to be copied first.
 void Program::tear_down(int& status) {
@@ -261,7 +299,7 @@ void Program::tear_down(int& status) {
     // place in sys.modules.
     python_.PyDict_SetItem(preloaded_, names_.main, python_.None);
     finalizing_ = true;
-    final_status_ = status;
+    final_status_ = takes_output() ? status : status_of_lost_output;
     python_.Py_FinalizeEx();
     status = final_status_;
     return;
@@ -275,6 +313,7 @@ void Program::take_apart(int& status) {
     python_.PyDict_SetItem(sys_names_, names_.is_finalizing, is_finalizing_);
   }
   if (!flush_streams()) status = status_of_lost_output;
+  forget_signal_handlers();
   python_.PyGC_Collect();
   forget_special_names();
   drop_own_modules();

@@ -63,6 +63,10 @@ void Program::remember_preloaded() {
     collector_callbacks_ = python_.PyObject_GetAttrString(collector, "callbacks");
     get_objects_ = python_.PyObject_GetAttrString(collector, "get_objects");
   }
+  if (PyObject* signals = import_unseen(python_, "_signal")) {
+    get_handler_ = python_.PyObject_GetAttrString(signals, "getsignal");
+    set_handler_ = python_.PyObject_GetAttrString(signals, "signal");
+  }
   if (PyObject* io = import_unseen(python_, "io")) {
     PyObject** type = buffered_types_.begin();
     for (const char* name : buffered_types) {
@@ -185,9 +189,7 @@ int Program::execute(const char* path, PyObject* globals) {
   PyObject* value;
   PyObject* traceback;
   python_.PyErr_Fetch(&type, &value, &traceback);
-  for (const Stream stream : {Stream::error, Stream::output}) {
-    if (!flush(stream)) drop_error();
-  }
+  for (const Stream stream : {Stream::error, Stream::output}) flush_whatever_it_says(stream);
   python_.PyErr_Restore(type, value, traceback);
   int status = 0;
   if (done != nullptr) {
@@ -274,6 +276,16 @@ void Program::tell_ignored(PyObject* object, const char* text) {
   }
 }
 
+// As when a file has run: a stream of the program's own is not asked whether it is closed.
+void Program::flush_whatever_it_says(Stream which) {
+  PyObject* name = streams_[static_cast<std::size_t>(which)].name;
+  PyObject* stream = name == nullptr ? nullptr : python_.PyDict_GetItem(sys_names_, name);
+  if (stream == nullptr || stream == python_.None) return;
+  PyObject* done = python_.PyObject_CallMethodObjArgs(stream, names_.flush, nullptr);
+  if (done != nullptr) python_.Py_DecRef(done);
+  drop_error();
+}
+
 // False, with an error set, where the stream is there, open and does not take what it was given.
 bool Program::flush(Stream which) {
   PyObject* name = streams_[static_cast<std::size_t>(which)].name;
@@ -283,9 +295,10 @@ bool Program::flush(Stream which) {
   if (closed == nullptr) {
     drop_error();
   } else {
-    const bool is_closed = python_.PyObject_IsTrue(closed) == 1;
+    const int is_closed = python_.PyObject_IsTrue(closed);
     python_.Py_DecRef(closed);
-    if (is_closed) return true;
+    if (is_closed > 0) return true;
+    if (is_closed < 0) drop_error();
   }
   PyObject* done = python_.PyObject_CallMethodObjArgs(stream, names_.flush, nullptr);
   if (done == nullptr) return false;
@@ -310,11 +323,12 @@ void Program::end(int status) {
   if (interrupted_) {
     std::signal(SIGINT, SIG_DFL);
     ::kill(::getpid(), SIGINT);
+    status = SIGINT + 128;  // it is blocked
   }
   // What libraries of the zygote would tidy up at the end is memory; a library of the program's own
   // gets the chance to.
+  std::fflush(nullptr);  // before what libraries have registered, as the interpreter does
   if (libraries_loaded() != libraries_before_) std::exit(status);
-  std::fflush(nullptr);
   child::end_heard(status);
 }
 

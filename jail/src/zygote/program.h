@@ -51,12 +51,14 @@ class Program {
   int refuse_processes(const char* event);
   void tell_ignored(PyObject* object, const char* text);
   enum class Stream : std::uint8_t { input, output, error };
+  void flush_whatever_it_says(Stream which);
   bool flush(Stream which);
   // False where a stream does not take what it was given.
   bool flush_streams();
   bool set_again(PyObject* name, PyObject* from);
   void keep_names();
   void forget_special_names();
+  void forget_signal_handlers();
   void drop_own_modules();
   void clear_module(PyObject* module);
   void restore_builtins();
@@ -64,6 +66,7 @@ class Program {
   void collect_for_good();
   void watch_files(const char* event, PyObject* arguments);
   void flush_files_left();
+  bool takes_output();
   void tear_down(int& status);
   void take_apart(int& status);
   [[noreturn]] void end(int status);
@@ -79,7 +82,7 @@ class Program {
   };
   struct {
     PyObject *main, *file, *cached, *loader, *closed, *flush, *io, *traceback, *threading,
-        *is_finalizing;
+        *is_finalizing, *signal;
   } names_ = {};
   PyObject* sys_names_ = nullptr;
   std::array<PyObject*, 12> special_names_ = {};  // null after the last one
@@ -97,6 +100,8 @@ class Program {
   PyObject* collect_ = nullptr;
   PyObject* collector_callbacks_ = nullptr;
   PyObject* get_objects_ = nullptr;
+  PyObject* get_handler_ = nullptr;
+  PyObject* set_handler_ = nullptr;
   std::array<PyObject*, 3> buffered_types_ = {};
   PyObject* loader_type_ = nullptr;
   bool interrupted_ = false;

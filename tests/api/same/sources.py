@@ -90,6 +90,23 @@ _EXITS = {
                                                      "gc.callbacks.append(lambda phase, info: print(phase, info['generation'], flush=True))"),
     "shutdown_beside_a_thread": (SUCCESS, "import threading, time\nclass Loud:\n    def __del__(self): print('del', flush=True)\nloud = Loud()\n"
                                           "def wait():\n    while True: time.sleep(0.01)\nthreading.Thread(target=wait, daemon=True).start()"),
+    "shutdown_of_signal_handlers": (SUCCESS, "import signal\nclass Loud:\n    def __init__(self, name): self.name = name\n    def __call__(self, *rest): pass\n"
+                                             "    def __del__(self): print('del', self.name, flush=True)\nloud = Loud('main')\ndef handler(*rest): pass\n"
+                                             "signal.signal(signal.SIGTERM, handler)\nsignal.signal(signal.SIGUSR1, Loud('handler'))\nprint('the end')"),
+    "shutdown_of_what_a_handler_holds": (SUCCESS, "import io, signal, sys\nout = io.TextIOWrapper(sys.stdout.buffer)\ndef handler(*rest): pass\n"
+                                                  "signal.signal(signal.SIGTERM, handler)\nout.write('kept')"),
+    "signal_in_a_finaliser": ("killed SIGTERM", "import os, signal\nsignal.signal(signal.SIGTERM, lambda *rest: print('handled', flush=True))\nclass Last:\n"
+                                                "    def __del__(self): os.kill(os.getpid(), signal.SIGTERM)\nlast = Last()"),
+    "interrupt_that_is_blocked": ("error 130", "import signal\nsignal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])\nraise KeyboardInterrupt"),
+    "full_stdout_beside_a_thread": ("error 120", "import os, threading, time\nos.dup2(os.open('/dev/full', os.O_WRONLY), 1)\nprint('x')\n"
+                                                 "threading.Thread(target=time.sleep, args=(60,), daemon=True).start()"),
+    "stdout_that_says_it_is_closed": (SUCCESS, "import os, sys\nclass Stream:\n    texts = []\n    def write(self, text): self.texts.append(text)\n"
+                                               "    def flush(self):\n        os.write(1, ''.join(self.texts).encode())\n        self.texts.clear()\n"
+                                               "    def closed(self): return False\nsys.stdout = Stream()\nprint('kept')"),
+    "stdout_that_cannot_say_if_it_is_closed": (SUCCESS, "import os, sys\nclass Unclear:\n    def __bool__(self): raise ValueError\nclass Stream:\n    closed, texts = Unclear(), []\n"
+                                                        "    def write(self, text): self.texts.append(text)\n    def flush(self): os.write(1, ''.join(self.texts).encode())\n"
+                                                        "sys.stdout = Stream()\nprint('kept')"),
+    "output_of_c_before_its_exit_functions": (SUCCESS, "import ctypes\nlibc = ctypes.CDLL(None)\nlibc.printf(b'kept in C')\nlibc.on_exit(libc._exit, None)"),
     "stop_and_go": (SUCCESS, "import os, signal, time\nif os.fork() == 0:\n    time.sleep(0.2)\n    os.kill(os.getppid(), signal.SIGCONT)\n    os._exit(0)\n"
                              "os.kill(os.getpid(), signal.SIGSTOP)\nprint('goes on', os.wait()[1])"),
     "exec_of_another": ("error 3", "import os\nprint('first', flush=True)\nos.execv('/bin/sh', ['sh', '-c', 'echo second; exit 3'])"),
