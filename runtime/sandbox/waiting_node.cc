@@ -32,7 +32,8 @@ constexpr std::string_view second_spare = "PYTHONDONTWRITEBYTECODE=1";
 // nobody writes, so that esbuild has the memory that the second one takes. The second makes the
 // program's module, in the place of the command line that a cold program has. After it esbuild
 // reads the end of its orders, answers and ends: node goes on when it has closed everything. Where
-// the command line's standard input is the program's, esbuild's is that end.
+// the command line's standard input is the program's, esbuild's is that end. What is wrong with a
+// program the command line says: some advice of an esbuild that takes orders is for JavaScript.
 constexpr std::string_view module_text = R"js(
 delete require.cache[__filename];
 Object.defineProperty(process, '_preload_modules', { value: [], configurable: true, enumerable: true });
@@ -111,17 +112,22 @@ function moduleMaker(fs) {
   // The members of an answer are sorted, and this is the first.
   const hasNoErrors = (message) => message.indexOf('errors\x05\0\0\0\0') === 13;
   const rehearsal = order(0, __filename, [...moduleOptions, '--loader:.js=ts'], false);
-  const program = order(1, typescript, moduleOptions, true);
+  const silent = moduleOptions.map((option) => option.replace('--log-level=error', '--log-level=silent'));
+  const program = order(1, typescript, silent, true);
   answer();  // its version
   fs.writeSync(orders, rehearsal);
   if (!hasNoErrors(answer())) process.reallyExit(1);
   return () => {
     fs.writeSync(orders, program);
     fs.closeSync(orders);
-    const isMade = hasNoErrors(answer());
+    const message = answer();
     read(fs, answers, Buffer.alloc(1));
     fs.closeSync(answers);
-    return isMade;
+    if (hasNoErrors(message)) return true;
+    if (message.length === 0) return false;
+    const { status } = require('child_process').spawnSync('/usr/bin/esbuild', [typescript, ...moduleOptions],
+                                                          { cwd: '/workspace', stdio: 'inherit' });
+    return status === 0;
   };
 }
 function endEarly() {

@@ -66,6 +66,21 @@ class WarmTypeScript(TypeScriptTest):
         self.assertEqual("error", result["status"])
         self.assertIn("missing0", result["stderr"])
 
+    def test_advice_is_for_the_command_line(self):
+        package = '{"name": "p", "exports": {".": {"other": "./a.js"}}}'
+        for code, files, advice in (("import './a.js'", {"a.js": "export default <div/>"}, "--loader:.js=jsx"),
+                                    ("import 'p'", {"node_modules/p/package.json": package, "node_modules/p/a.js": "1"}, "--conditions=other")):
+            self.assertIn(advice, self.both(code, files=files)["stderr"])
+
+    def test_a_setting_in_the_programs_input(self):
+        files = {"tsconfig.json": '{"extends": "/proc/self/fd/0"}'}
+        self.assertEqual("1\n", self.both("console.log(1)", files=files, stdin='{"compilerOptions": {}}')["stdout"])
+
+    def test_what_esbuild_reads_of_itself(self):
+        for name in ("cmdline", "environ"):
+            result = self.both("console.log(1)", files={"tsconfig.json": '{"extends": "/proc/self/%s"}' % name})
+            self.assertEqual("error", result["status"])
+
     def test_a_commonjs_file_may_be_imported(self):
         for code in ("import value from './value.cjs'; console.log(value.a)", "import * as value from './value.cjs'; console.log(value.a)"):
             self.assertEqual("1\n", self.both(code, files={"value.cjs": "module.exports = { a: 1 }"})["stdout"])
