@@ -111,6 +111,12 @@ class WarmTypeScript(TypeScriptTest):
         result = self.both(code)
         self.assertEqual(("error", 1), (result["status"], result["exit_code"]))
 
+    def test_many_warnings_about_one_long_line(self):
+        code = "var x, y = 0;" + "if (typeof x == 'nothing') y++;" * 150 + "/*" + "p" * 900_000 + "*/console.log('ran')"
+        self.assertEqual("ran\n", self.both(code)["stdout"])
+        beside = {"long.js": code.replace("'ran'", "'beside'")}
+        self.assertEqual("beside\n", self.both("import './long.js'", files=beside)["stdout"])
+
     def test_memory_of_esbuild_counts(self):
         for template in ("none", "typescript"):
             self.assertEqual("out_of_memory", self.run_as(template, DEEP, timeout_seconds=time_scale.timeout(20))["status"])
