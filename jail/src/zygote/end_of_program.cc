@@ -224,7 +224,10 @@ void Program::forget_special_names() {
 // imported the module.
 void Program::forget_signal_handlers() {
   if (set_handler_ == nullptr) return;
-  if (python_.PyDict_GetItem(python_.PyImport_GetModuleDict(), names_.signal) == nullptr) return;
+  if (python_.PyDict_GetItem(python_.PyImport_GetModuleDict(), names_.signal) == nullptr) {
+    std::signal(SIGINT, SIG_DFL);
+    return;
+  }
   for (int number = 1; number < NSIG; ++number) {
     PyObject* handler = python_.PyObject_CallFunction(get_handler_, "i", number);
     // A number: the signal is ignored, or has its default.

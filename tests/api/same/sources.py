@@ -97,6 +97,7 @@ _EXITS = {
                                                   "signal.signal(signal.SIGTERM, handler)\nout.write('kept')"),
     "signal_in_a_finaliser": ("killed SIGTERM", "import os, signal\nsignal.signal(signal.SIGTERM, lambda *rest: print('handled', flush=True))\nclass Last:\n"
                                                 "    def __del__(self): os.kill(os.getpid(), signal.SIGTERM)\nlast = Last()"),
+    "interrupt_in_a_finaliser": ("killed SIGINT", "import os\nclass Last:\n    def __del__(self):\n        os.kill(os.getpid(), 2)\n        print('never')\nlast = Last()"),
     "interrupt_that_is_blocked": ("error 130", "import signal\nsignal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])\nraise KeyboardInterrupt"),
     "full_stdout_beside_a_thread": ("error 120", "import os, threading, time\nos.dup2(os.open('/dev/full', os.O_WRONLY), 1)\nprint('x')\n"
                                                  "threading.Thread(target=time.sleep, args=(60,), daemon=True).start()"),
