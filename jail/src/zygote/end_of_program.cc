@@ -59,8 +59,8 @@ constexpr const char* late_builtins[] = {"open",    "exit",    "quit", "copyrigh
 // interpreter knows.
 void Program::keep_names() {
   const auto keep = [this](const char* text) { return python_.PyUnicode_InternFromString(text); };
-  names_ = {keep("__main__"),  keep("__file__"),     keep("__cached__"), keep("__loader__"),
-            keep("closed"),    keep("flush"),        keep("io"),         keep("traceback"),
+  names_ = {keep("__main__"),  keep("__file__"),      keep("__cached__"), keep("__loader__"),
+            keep("closed"),    keep("flush"),         keep("io"),         keep("traceback"),
             keep("threading"), keep("is_finalizing"), keep("signal")};
   if (PyObject* sys = import_unseen(python_, "sys")) sys_names_ = python_.PyModule_GetDict(sys);
   const auto keep_all = [&keep](const auto& texts, auto& places) {
@@ -219,8 +219,8 @@ void Program::forget_special_names() {
   }
 }
 
-// What a handler keeps alive, which may be all names of its module, goes with it, and from here on a
-// signal does to the process what it does to any. Nobody has a handler of his own who has not
+// What a handler keeps alive, which may be all names of its module, goes with it, and from here on
+// a signal does to the process what it does to any. Nobody has a handler of his own who has not
 // imported the module.
 void Program::forget_signal_handlers() {
   if (set_handler_ == nullptr) return;
