@@ -69,9 +69,13 @@ void ProcessIo::drain() {
   for (Output* output : {&out_, &err_}) read_output(*output);
 }
 
-void ProcessIo::stop() {
+void ProcessIo::fall_silent() {
   stopped_ = true;
   on_gate_open_.reset();
+}
+
+void ProcessIo::stop() {
+  fall_silent();
   for (Output* output : {&out_, &err_}) output->close();
   error_code ignored;
   for (Descriptor* descriptor : {&input_, &input_waiter_}) descriptor->close(ignored);

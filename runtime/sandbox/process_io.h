@@ -59,7 +59,10 @@ class ProcessIo : public std::enable_shared_from_this<ProcessIo> {
   // hold, whatever the gate says. A pipe holds at most 1 MiB.
   void drain();
 
-  // Closes the pipes. Nothing is read, written or called after it.
+  // Nothing is read, written or called after it.
+  void fall_silent();
+
+  // The same, and closes the pipes.
   void stop();
 
   Kept take_kept(Stream stream);

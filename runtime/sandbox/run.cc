@@ -94,8 +94,11 @@ Run::~Run() {
   io_->stop();
 }
 
+// Where init was killed with its jail, a process may have written once more on its way to its end,
+// and whoever hears of output may be gone by then.
 void Run::finish() {
   stop_listening();
+  io_->fall_silent();
   acquisition_.give_place_up();
 }
 

@@ -46,8 +46,8 @@ class Run {
   // Must be awaited once. The destructor of the Run gives up the jail and its place.
   boost::asio::awaitable<jail::Result<RunResult>> result();
 
-  // Gives up the place before the jail, and hears of no signal and no cancellation any more. For a
-  // Run that is destroyed some time after result() has returned.
+  // Gives up the place before the jail, hears of no signal and no cancellation any more, and tells
+  // of no output. For a Run that is destroyed some time after result() has returned.
   void finish();
 
  private:

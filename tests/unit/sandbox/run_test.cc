@@ -326,6 +326,29 @@ TEST_F(RunTest, AFinishedRunGivesItsPlaceUpBeforeItsJail) {
   EXPECT_TRUE(jail->given_up);
 }
 
+TEST_F(RunTest, AFinishedRunTellsOfNoMoreOutput) {
+  const auto jail = add(Kind::pooled, Phase::ready);
+  std::string told;
+  RunOptions options;
+  options.on_output = [&told](Stream, std::string_view bytes) { told += bytes; };
+  auto run = std::make_unique<runtime::Run>(loop_->get_executor(), setting_, program(),
+                                            std::move(options));
+  bool ended = false;
+  const auto work = [&]() -> asio::awaitable<void> {
+    const auto result = co_await run->result();
+    ended = result.has_value();
+  };
+  asio::co_spawn(*loop_, work, asio::detached);
+  go_on();
+  jail->out.write("in time");
+  end(*jail, Ended::killed);
+  ASSERT_TRUE(ended);
+  run->finish();
+  jail->out.write("too late");
+  go_on();
+  EXPECT_EQ(told, "in time");
+}
+
 TEST_F(RunTest, AnExecutorThatIsDestroyedDropsItsRuns) {
   set_places(2, 1);
   const auto running = add(Kind::pooled, Phase::ready);
