@@ -185,7 +185,10 @@ long take_some(const iovec* runs, std::size_t count) {
   if (done <= 0) return done;
   auto left = static_cast<std::uint64_t>(done);
   long taken = 0;
-  while (left > 0) left -= runs[taken++].iov_len;
+  while (left > 0) {
+    const std::uint64_t bytes = runs[taken++].iov_len;
+    left -= left < bytes ? left : bytes;
+  }
   return taken;
 }
 
