@@ -59,10 +59,10 @@ class ProcessIo : public std::enable_shared_from_this<ProcessIo> {
   // hold, whatever the gate says. A pipe holds at most 1 MiB.
   void drain();
 
-  // Nothing is read, written or called after it.
+  // The program's streams are not read, written or told to anybody after this call.
   void fall_silent();
 
-  // The same, and closes the pipes.
+  // Falls silent and closes the pipes.
   void stop();
 
   Kept take_kept(Stream stream);

@@ -299,51 +299,53 @@ TEST_F(ResultFirstTest, ACancelBeforeTheOutputIsReadHasAllOfItsGrace) {
   EXPECT_EQ(outcome->result().status, Status::cancelled);
 }
 
-TEST_F(RunTest, AFinishedRunGivesItsPlaceUpBeforeItsJail) {
+// A run that is there for longer than its result is waited for.
+class FinishedRunTest : public RunTest {
+ protected:
+  void begin_run(RunOptions options) {
+    run_ = std::make_unique<runtime::Run>(loop_->get_executor(), setting_, program(),
+                                          std::move(options));
+    const auto work = [this]() -> asio::awaitable<void> {
+      const auto result = co_await run_->result();
+      ended_ = result.has_value();
+    };
+    asio::co_spawn(*loop_, work, asio::detached);
+    go_on();
+  }
+
+  std::unique_ptr<runtime::Run> run_;
+  bool ended_ = false;  // with a result
+};
+
+TEST_F(FinishedRunTest, AFinishedRunGivesItsPlaceUpBeforeItsJail) {
   const auto jail = add(Kind::pooled, Phase::ready);
   RunOptions options;
   options.signals = std::make_shared<ProgramSignals>();
   const auto signals = options.signals;
-  auto run = std::make_unique<runtime::Run>(loop_->get_executor(), setting_, program(),
-                                            std::move(options));
-  bool ended = false;
-  const auto work = [&]() -> asio::awaitable<void> {
-    const auto result = co_await run->result();
-    ended = result.has_value();
-  };
-  asio::co_spawn(*loop_, work, asio::detached);
-  go_on();
+  begin_run(std::move(options));
   EXPECT_EQ(setting_.admission->running(), 1u);
   end(*jail, Ended::exited);
-  ASSERT_TRUE(ended);
-  run->finish();
+  ASSERT_TRUE(ended_);
+  run_->finish();
   EXPECT_EQ(setting_.admission->running(), 0u);
   EXPECT_FALSE(jail->given_up);
   signals->send(SIGINT);
   go_on();
   EXPECT_THAT(jail->signals, IsEmpty());
-  run.reset();
+  run_.reset();
   EXPECT_TRUE(jail->given_up);
 }
 
-TEST_F(RunTest, AFinishedRunTellsOfNoMoreOutput) {
+TEST_F(FinishedRunTest, AFinishedRunTellsOfNoMoreOutput) {
   const auto jail = add(Kind::pooled, Phase::ready);
   std::string told;
   RunOptions options;
   options.on_output = [&told](Stream, std::string_view bytes) { told += bytes; };
-  auto run = std::make_unique<runtime::Run>(loop_->get_executor(), setting_, program(),
-                                            std::move(options));
-  bool ended = false;
-  const auto work = [&]() -> asio::awaitable<void> {
-    const auto result = co_await run->result();
-    ended = result.has_value();
-  };
-  asio::co_spawn(*loop_, work, asio::detached);
-  go_on();
+  begin_run(std::move(options));
   jail->out.write("in time");
   end(*jail, Ended::killed);
-  ASSERT_TRUE(ended);
-  run->finish();
+  ASSERT_TRUE(ended_);
+  run_->finish();
   jail->out.write("too late");
   go_on();
   EXPECT_EQ(told, "in time");
