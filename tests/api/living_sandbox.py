@@ -184,6 +184,17 @@ class SandboxTest(live_server.ServerTest):
         """The server's processes whose command line has `word` in it, as the host numbers them."""
         return [pid for pid, line in self.server.processes().items() if word in line]
 
+    def started_on_host(self, word):
+        """The one process that `on_host()` finds, once it is there: a process has no command line while execve(2) replaces its program."""
+        found = []
+
+        def is_there():
+            found[:] = self.on_host(word)
+            return len(found) == 1
+
+        self.wait_for(is_there)
+        return found[0]
+
     def wait_until_gone(self, word, seconds=10):
         self.assertTrue(host_view.wait_until(lambda: not self.on_host(word), seconds), self.on_host(word))
 

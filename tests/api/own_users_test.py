@@ -57,8 +57,8 @@ class Own(SandboxTest):
 
     def test_programs_have_the_user_of_their_init(self):
         sandbox = self.make()
-        sandbox.start("exec sleep 4321")
-        (program,) = [pid for pid, line in self.server.processes().items() if "sleep\x004321" in line or "sleep 4321" in line]
+        sandbox.start(["sleep", "4321"])
+        program = self.started_on_host("4321")
         self.assertEqual(host_uids(init_of(program)), host_uids(program))
         self.assertEqual("1000 1000 1000 1000", sandbox.run("grep Uid /proc/self/status | cut -f2- | tr '\\t' ' '")["stdout"].strip())
 

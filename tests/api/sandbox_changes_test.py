@@ -4,7 +4,6 @@ import json
 import os
 import signal
 
-import host_view
 import live_server
 from living_sandbox import SandboxTest, init_of
 
@@ -85,8 +84,7 @@ class Changes(SandboxTest):
     def test_an_init_that_is_silent(self):
         sandbox = self.make(metadata={"a": "b"})
         sandbox.start(["sleep", "654.321"])
-        self.assertTrue(host_view.wait_until(lambda: self.on_host("654.321"), 10))
-        init = init_of(self.on_host("654.321")[0])
+        init = init_of(self.started_on_host("654.321"))
         os.kill(init, signal.SIGSTOP)
         self.addCleanup(os.kill, init, signal.SIGCONT)
         answer = sandbox.change(limits={"processes": 40}, metadata={"c": "d"})

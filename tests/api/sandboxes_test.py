@@ -352,7 +352,7 @@ class Ending(SandboxTest):
         waiting = threading.Thread(target=lambda: answers.append(beside.ask(["sleep", "5563"])))
         waiting.start()
         self.wait_for(lambda: self.on_host("5563"))
-        os.kill(init_of(self.on_host("5561")[0]), signal.SIGKILL)
+        os.kill(init_of(self.started_on_host("5561")), signal.SIGKILL)
         waiting.join()
         self.assertIn((answers[0].status, answers[0].json.get("code") or answers[0].json["outcome"]["code"]),
                       ((200, "killed"), (409, "sandbox_ended")), answers)
