@@ -1,10 +1,10 @@
 #include "runtime/policy/symbols.h"
 
 #include <fcntl.h>
+#include <linux/close_range.h>
 #include <linux/membarrier.h>
 #include <linux/netlink.h>
 #include <linux/prctl.h>
-#include <linux/close_range.h>
 #include <linux/sched.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>

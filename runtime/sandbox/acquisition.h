@@ -22,8 +22,7 @@
 namespace runtime {
 
 // The end of the error of a run that named a template and waited for one of its jails in vain.
-inline constexpr std::string_view no_jail_of_template =
-    "no jail of its template was ready in time";
+inline constexpr std::string_view no_jail_of_template = "no jail of its template was ready in time";
 
 // Belongs to one run, on the executor of its alarm. The destructor gives up the jail, and after
 // that the place.

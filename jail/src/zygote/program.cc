@@ -276,11 +276,16 @@ void Program::tell_ignored(PyObject* object, const char* text) {
   }
 }
 
-// As when a file has run: a stream of the program's own is not asked whether it is closed.
-void Program::flush_whatever_it_says(Stream which) {
+PyObject* Program::current(Stream which) const {
   PyObject* name = streams_[static_cast<std::size_t>(which)].name;
   PyObject* stream = name == nullptr ? nullptr : python_.PyDict_GetItem(sys_names_, name);
-  if (stream == nullptr || stream == python_.None) return;
+  return stream == python_.None ? nullptr : stream;
+}
+
+// As when a file has run: a stream of the program's own is not asked whether it is closed.
+void Program::flush_whatever_it_says(Stream which) {
+  PyObject* stream = current(which);
+  if (stream == nullptr) return;
   PyObject* done = python_.PyObject_CallMethodObjArgs(stream, names_.flush, nullptr);
   if (done != nullptr) python_.Py_DecRef(done);
   drop_error();
@@ -288,9 +293,8 @@ void Program::flush_whatever_it_says(Stream which) {
 
 // False, with an error set, where the stream is there, open and does not take what it was given.
 bool Program::flush(Stream which) {
-  PyObject* name = streams_[static_cast<std::size_t>(which)].name;
-  PyObject* stream = name == nullptr ? nullptr : python_.PyDict_GetItem(sys_names_, name);
-  if (stream == nullptr || stream == python_.None) return true;
+  PyObject* stream = current(which);
+  if (stream == nullptr) return true;
   PyObject* closed = python_.PyObject_GetAttr(stream, names_.closed);
   if (closed == nullptr) {
     drop_error();

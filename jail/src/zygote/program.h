@@ -51,6 +51,8 @@ class Program {
   int refuse_processes(const char* event);
   void tell_ignored(PyObject* object, const char* text);
   enum class Stream : std::uint8_t { input, output, error };
+  // What sys has by the stream's name now, borrowed; null where that is None or gone.
+  PyObject* current(Stream which) const;
   void flush_whatever_it_says(Stream which);
   bool flush(Stream which);
   // False where a stream does not take what it was given.

@@ -101,9 +101,8 @@ static jail_jail *living_jail(const jail_launcher *launcher) {
 }
 
 static int listener_in(const jail_jail *jail) {
-  const struct sockaddr_in address = {.sin_family = AF_INET,
-                                      .sin_port = htons(3128),
-                                      .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+  const struct sockaddr_in address = {
+      .sin_family = AF_INET, .sin_port = htons(3128), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
   int request = -1, inside = -1;
   SUCCEEDS(jail_jail_request_socket(jail, 0, &request, &error));
   struct pollfd answer = {.fd = request, .events = POLLIN};

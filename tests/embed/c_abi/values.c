@@ -70,22 +70,26 @@ static void check_pool(const jail_launcher *launcher) {
   jail_spec *spec = python_spec("");
   jail_template *templ = NULL;
   jail_pool *pool = NULL;
-  jail_fork_optimizations optimizations = {.size = sizeof optimizations, .frozen_heap = (jail_frozen_heap)3};
+  jail_fork_optimizations optimizations = {.size = sizeof optimizations,
+                                           .frozen_heap = (jail_frozen_heap)3};
   jail_pool_options options = {.size = sizeof options, .least = 5, .usual = 4, .most = 3};
   REFUSES("jail_warmth: 3", jail_template_new("t", (jail_warmth)3, spec, &templ, &error));
   SUCCEEDS(jail_template_new("No Such", JAIL_WARMTH_FORKED, spec, &templ, &error));
   REFUSES("name \"No Such\"", jail_pool_open(launcher, templ, NULL, &pool, &error));
-  REFUSES("jail_fork_optimizations.frozen_heap: 3", jail_template_set_optimizations(templ, &optimizations, &error));
+  REFUSES("jail_fork_optimizations.frozen_heap: 3",
+          jail_template_set_optimizations(templ, &optimizations, &error));
   optimizations.frozen_heap = JAIL_FROZEN_HEAP_IF_LARGE;
   optimizations.known_pages = (jail_optimization)2;
-  REFUSES("jail_fork_optimizations.known_pages: 2", jail_template_set_optimizations(templ, &optimizations, &error));
+  REFUSES("jail_fork_optimizations.known_pages: 2",
+          jail_template_set_optimizations(templ, &optimizations, &error));
   optimizations.known_pages = JAIL_OPTIMIZATION_OFF;
   optimizations.immortal_objects = (jail_optimization)2;
   REFUSES("jail_fork_optimizations.immortal_objects: 2",
           jail_template_set_optimizations(templ, &optimizations, &error));
   optimizations.immortal_objects = JAIL_OPTIMIZATION_OFF;
   optimizations.fresh_memory = (jail_optimization)2;
-  REFUSES("jail_fork_optimizations.fresh_memory: 2", jail_template_set_optimizations(templ, &optimizations, &error));
+  REFUSES("jail_fork_optimizations.fresh_memory: 2",
+          jail_template_set_optimizations(templ, &optimizations, &error));
   jail_template_destroy(templ);
   SUCCEEDS(jail_template_new("t", JAIL_WARMTH_PREPARED, spec, &templ, &error));
   REFUSES("least, usual and most", jail_pool_open(launcher, templ, &options, &pool, &error));

@@ -49,8 +49,9 @@ TEST_F(LoopTest, LearnsFromAFailedAttempt) {
   EXPECT_THAT(critic, HasSubstr("Print forty-two."));
   EXPECT_THAT(critic, HasSubstr("print(41)"));
   const std::string second = model_.of(Role::coder).at(1).user();
-  for (const char* known : {"Print forty-two.", "print(41)", "Verdict: the program ended with exit status 1 (failed)",
-                            "wrong", "Traceback: boom", "one too few", "fix: one too few"}) {
+  for (const char* known :
+       {"Print forty-two.", "print(41)", "Verdict: the program ended with exit status 1 (failed)",
+        "wrong", "Traceback: boom", "one too few", "fix: one too few"}) {
     EXPECT_THAT(second, HasSubstr(known));
   }
   EXPECT_THAT(event_types(),
@@ -84,7 +85,9 @@ TEST_F(LoopTest, NotSolvedKeepsTheWholeHistory) {
   EXPECT_EQ(result.status, TaskStatus::failed);
   EXPECT_EQ(result.attempts, 3u);
   EXPECT_EQ(result.history.size(), 3u);
-  EXPECT_EQ(result.error, "not solved in 3 attempts; the last one: the program ended with exit status 1 (failed)");
+  EXPECT_EQ(
+      result.error,
+      "not solved in 3 attempts; the last one: the program ended with exit status 1 (failed)");
   EXPECT_EQ(result.output, "wrong\n");
   EXPECT_EQ(model_.of(Role::critic).size(), 2u);  // not after the last one
   EXPECT_EQ(jails_.requests.size(), 3u);
