@@ -30,7 +30,9 @@ class SqliteLessonsTest : public ::testing::Test {
     return std::move(*value);
   }
 
+  // The executors outlive the lessons, as these ask of them.
   asio::thread_pool pool_{2};
+  asio::io_context context_;
   SqliteLessons lessons_{*LessonTable::open(":memory:", {})};
 };
 
@@ -67,13 +69,12 @@ TEST_F(SqliteLessonsTest, ManyAtOnce) {
 
 TEST_F(SqliteLessonsTest, TheAnswerComesOnTheExecutorOfWhoAsked) {
   bool same = false;
-  asio::io_context context;
   const auto ask = [&]() -> asio::awaitable<void> {
     const auto found = co_await lessons_.recall("me", "count vowels", 3, Cancel());
-    same = found.has_value() && context.get_executor().running_in_this_thread();
+    same = found.has_value() && context_.get_executor().running_in_this_thread();
   };
-  auto done = asio::co_spawn(context, ask(), asio::use_future);
-  context.run();
+  auto done = asio::co_spawn(context_, ask(), asio::use_future);
+  context_.run();
   done.get();
   EXPECT_TRUE(same);
 }
