@@ -124,8 +124,9 @@ class Starting(live_server.ServerTest):
 
     @unittest.skipIf(int(pathlib.Path("/proc/sys/net/ipv4/ip_unprivileged_port_start").read_text(encoding="ascii")) <= 80, "anybody may have port 80")
     def test_a_low_port(self):
-        done = subprocess.run([live_server.BINARY, "serve", "--port", "80"], env={"PATH": os.environ["PATH"]}, capture_output=True, text=True,
-                              timeout=time_scale.scaled(20), check=False, cwd="/", **ordinary_user.NOT_ROOT)
+        with ordinary_user.within_reach(live_server.BINARY) as folder:
+            done = subprocess.run([folder / "agent-sandbox", "serve", "--port", "80"], env={"PATH": os.environ["PATH"]}, text=True,
+                                  capture_output=True, timeout=time_scale.scaled(20), check=False, cwd="/", **ordinary_user.NOT_ROOT)
         self.assertRegex(done.stderr, r"\A[^\n]*port 80: Permission denied[^\n]*low ports are for root[^\n]*\n\Z")
 
     def test_a_ceiling_of_the_network_alone(self):

@@ -6,7 +6,7 @@ import sandbox_terminal
 import time_scale
 
 try:
-    import websockets
+    import debian_websockets as websockets
 except ImportError:
     websockets = None
 

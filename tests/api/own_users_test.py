@@ -26,13 +26,10 @@ def host_uids(pid):
 
 
 def exec_program(*arguments, user=None, **environment):
-    folder = tempfile.mkdtemp(prefix="agent-sandbox-users.")
-    try:
-        os.chmod(folder, 0o777)
-        return subprocess.run([live_server.BINARY, *arguments], capture_output=True, text=True, check=False, cwd=folder,
-                              timeout=time_scale.scaled(60), env={"PATH": os.environ["PATH"], "HOME": folder, **environment}, **(user or {}))
-    finally:
-        shutil.rmtree(folder)
+    with ordinary_user.within_reach(live_server.BINARY) as folder:
+        folder.chmod(0o777)
+        return subprocess.run([folder / "agent-sandbox", *arguments], capture_output=True, text=True, check=False, cwd=folder,
+                              timeout=time_scale.scaled(60), env={"PATH": os.environ["PATH"], "HOME": str(folder), **environment}, **(user or {}))
 
 
 @unittest.skipUnless(IS_ROOT, "only root can take users that nobody has given it")

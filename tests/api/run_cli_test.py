@@ -13,6 +13,7 @@ import unittest
 
 import host_view
 import live_server
+import ordinary_user
 import task_server
 import time_scale
 from task_server import record
@@ -202,14 +203,18 @@ class Run(Command):
 class ShippedAnswers(Command):
     """What server/docs/tasks.md shows without a key of a provider."""
 
+    def setUp(self):
+        super().setUp()
+        self.examples = self.enterContext(ordinary_user.within_reach(*EXAMPLES.iterdir()))
+
     def test_each_task_is_solved(self):
         for name, task, options, printed in (
                 ("fibonacci", "Calculate fibonacci(10)", [], "55"),
                 ("fibonacci", "Calculate fibonacci(10)", ["--candidates", "2"], "55"),
                 ("swarm", "Print the first ten primes", ["--swarm"], "2 3 5 7 11 13 17 19 23 29"),
-                ("tests", "Write is_palindrome(text)", ["--tests", str(EXAMPLES / "palindrome_tests.py")], "")):
+                ("tests", "Write is_palindrome(text)", ["--tests", str(self.examples / "palindrome_tests.py")], "")):
             with self.subTest(task, options=options):
-                status, out, said = self.run_it("run", task, *options, REPLAY_CASSETTE=str(EXAMPLES / f"{name}.jsonl"))
+                status, out, said = self.run_it("run", task, *options, REPLAY_CASSETTE=str(self.examples / f"{name}.jsonl"))
                 self.assertEqual((0, printed), (status, out.strip()), said)
 
     def test_a_picture_comes_out(self):
@@ -217,7 +222,7 @@ class ShippedAnswers(Command):
             self.skipTest("no matplotlib in /usr")
         self.write("numbers.csv", "1\n4\n9\n")
         status, out, said = self.run_it("run", "Plot the file", "--file", "numbers.csv", "--artifact", "*.png:plots",
-                                        "--timeout", f"{time_scale.scaled(10):.0f}", REPLAY_CASSETTE=str(EXAMPLES / "plot.jsonl"))
+                                        "--timeout", f"{time_scale.scaled(10):.0f}", REPLAY_CASSETTE=str(self.examples / "plot.jsonl"))
         self.assertEqual((0, "plot.png shows 3 numbers\n"), (status, out), said)
         self.assertEqual(b"\x89PNG", (pathlib.Path(self.directory) / "plots/plot.png").read_bytes()[:4])
 

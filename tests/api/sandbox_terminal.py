@@ -8,7 +8,7 @@ import living_sandbox
 import time_scale
 
 try:
-    import websockets
+    import debian_websockets as websockets
 except ImportError:
     websockets = None
 

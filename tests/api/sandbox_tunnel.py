@@ -8,7 +8,7 @@ import time_scale
 from living_sandbox import SandboxTest
 
 try:
-    import websockets
+    import debian_websockets as websockets
 except ImportError:
     websockets = None
 

@@ -16,7 +16,7 @@ import live_server
 import time_scale
 
 try:
-    import websockets
+    import debian_websockets as websockets
 except ImportError:
     websockets = None
 

@@ -10,7 +10,7 @@ import task_server
 from task_server import record
 
 try:
-    import websockets
+    import debian_websockets as websockets
 except ImportError:
     websockets = None
 

@@ -22,7 +22,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "server" / 
 import agent_sandbox as clients
 
 try:
-    import websockets
+    import debian_websockets as websockets
 except ImportError:
     websockets = None
 
