@@ -171,25 +171,24 @@ class ApacheModule(built_examples.ExampleTest):
     def test_child_that_is_killed_takes_its_jails_along(self):
         self.start_server()
         child = self.server.children()[0]
+        self.assert_soon(lambda: host_view.descendants(child))
         below = set(host_view.descendants(child))
-        self.assertTrue(below)
         os.kill(child, signal.SIGKILL)
         self.assert_soon(lambda: not any(host_view.alive(pid) for pid in below))
         self.assert_soon(self.server.answers)
         self.assert_stops(self.server)
 
     def test_client_that_leaves_ends_its_jail(self):
-        self.start_server()
+        self.start_server("<Location /long>\nSetHandler jail-python\nJailTimeLimit 60\n</Location>\n")
         client = socket.create_connection(("127.0.0.1", self.server.port))
-        program = b"import subprocess\nsubprocess.run(['/usr/bin/sleep', '2.75'])\n"
-        client.sendall(b"POST /run HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n%s" % (len(program), program))
+        # Longer than anybody waits here, so that it does not end by itself.
+        program = b"import subprocess\nsubprocess.run(['/usr/bin/sleep', '50.75'])\n"
+        client.sendall(b"POST /long HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n%s" % (len(program), program))
         def sleeps():
-            return [pid for pid, command in host_view.descendants(self.server.pid).items() if command == "/usr/bin/sleep 2.75"]
+            return [pid for pid, command in host_view.descendants(self.server.pid).items() if command == "/usr/bin/sleep 50.75"]
         self.assert_soon(sleeps)
-        started = time.monotonic()
         client.close()
         self.assert_soon(lambda: not sleeps())
-        self.assertLess(time.monotonic() - started, 2, "not by itself")
 
     def test_started_by_root(self):
         if os.geteuid() != 0:

@@ -220,7 +220,7 @@ TEST_P(AgentInJails, CancellingKillsTheJail) {
   EXPECT_EQ(result.status, TaskStatus::cancelled);
   EXPECT_EQ(result.history.at(0).result->status, Status::cancelled);
   EXPECT_EQ(result.output, "here\n");
-  EXPECT_LT(result.execution_time, milliseconds(5000));
+  EXPECT_LT(result.execution_time, milliseconds(25'000));
   for (int tries = scaled_ms(1000) / 5; tries > 0 && runner_->state().running > 0; --tries) {
     std::this_thread::sleep_for(milliseconds(5));
   }

@@ -118,7 +118,7 @@ TEST_F(LivingAttack, WhoeverIsKilledBeforeItsProgramHasNotRun) {
   bool is_stopped = false;
   for (int i = 0; i < 60 && !is_stopped; ++i) {
     others.push_back(spawn({.argv = {"/usr/bin/sleep", "30"}}));
-    is_stopped = !others.back().wait(ProcessPhase::running, scaled(milliseconds(300)));
+    is_stopped = !others.back().wait(ProcessPhase::running, scaled(seconds(2)));
   }
   ASSERT_TRUE(is_stopped) << "all of them came to their program";
   ASSERT_TRUE(jail_->open_file("/workspace/kill", O_WRONLY | O_CREAT));

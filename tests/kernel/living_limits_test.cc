@@ -85,12 +85,13 @@ class ChangingLimits : public LivingJail {
     EXPECT_EQ(process.report().exit_code, 0);
   }
 
-  // Begins a jail that may use much memory, and fills some of it.
+  // Begins a jail that may use much memory, and fills some of it, which it holds until init has
+  // looked.
   jail::Process fill_a_large_jail(const std::string& before, const std::string& after) {
     auto spec = changeable_spec();
     spec.limits.memory_bytes = 400 * mebibyte;
     begin(spec);
-    return attacker(python_process(filling(before, after)));
+    return attacker(python_process(filling(before, after) + "import time\ntime.sleep(30)\n"));
   }
 
   void expect_out_of_memory() {

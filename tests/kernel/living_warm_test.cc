@@ -311,7 +311,7 @@ TEST_F(WarmLiving, AZygoteThatAnotherOneReplacedForksIntoTheJailsThatItMade) {
       return later.size() >= number;
     });
   };
-  ASSERT_TRUE(until_zygotes_are(3));
+  ASSERT_TRUE(until_zygotes_are(2));
   std::swap(first, jail_);
   EXPECT_EQ(run(warm("tell.py", tell)).out, zygote);
   std::swap(first, jail_);

@@ -81,10 +81,11 @@ TEST(Pool, LimitsAreThoseOfTheRun) {
   ASSERT_TRUE(pool.until_ready());
   jail::RunLimits limits;
   limits.memory_bytes = 64u << 20;
-  EXPECT_EQ(
-      run_warm(pool, "x = bytearray(200 << 20)\nfor i in range(0, len(x), 4096): x[i] = 1", limits)
-          .report.ended,
-      Ended::out_of_memory);
+  // It holds the memory until init has looked.
+  const std::string fill =
+      "import time\nx = bytearray(200 << 20)\nfor i in range(0, len(x), 4096): x[i] = 1\n"
+      "time.sleep(30)";
+  EXPECT_EQ(run_warm(pool, fill, limits).report.ended, Ended::out_of_memory);
   limits = {};
   limits.wall = milliseconds(300);
   EXPECT_EQ(run_warm(pool, "import time; time.sleep(9)", limits).report.ended, Ended::timed_out);

@@ -75,7 +75,7 @@ TEST_F(SandboxPauseTest, ItsTimeStandsStillWhileItIsPaused) {
 
 TEST_F(SandboxPauseTest, ItIsPausedInPlaceOfItsEnd) {
   pausing_.in_place_of_end = true;
-  begin({}, milliseconds(2000));
+  begin({}, scaled(seconds(2)));
   const Process process = started(shell("while :; do echo x; sleep 0.01; done"));
   const auto is_paused = [this] { return sandbox_->paused_since().has_value(); };
   ASSERT_TRUE(soon(is_paused));

@@ -33,6 +33,7 @@ boost::asio::awaitable<llm::Outcome<llm::ChatResponse>> ScriptedProvider::comple
   const boost::asio::any_io_executor executor = co_await boost::asio::this_coro::executor;
   co_await boost::asio::post(executor, boost::asio::use_awaitable);
   Reply reply = next(role);
+  if (reply.on_ask) reply.on_ask();
   if (reply.never) co_await until(options.cancel);
   --at_once_;
   if (reply.never) reply.failure = failure(llm::Fault::cancelled, 0, "scripted: cancelled");

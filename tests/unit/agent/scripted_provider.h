@@ -5,6 +5,7 @@
 #include <boost/asio/awaitable.hpp>
 #include <chrono>
 #include <deque>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -20,6 +21,7 @@ struct Reply {
   llm::Finish finish = llm::Finish::stop;
   std::optional<llm::Failure> failure = std::nullopt;
   bool never = false;  // returns only when the call is cancelled
+  std::function<void()> on_ask = {};
 };
 
 class ScriptedProvider final : public llm::Provider {

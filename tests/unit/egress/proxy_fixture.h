@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <fstream>
@@ -119,6 +120,8 @@ class ProxyTest : public testing::Test {
   }
 
   void TearDown() override {
+    is_over_ = true;
+    is_over_.notify_all();
     control_.reset();
     if (thread_.joinable()) thread_.join();
     proxy_.reset();  // closes its end of the names, which ends the look-ups
@@ -154,6 +157,7 @@ class ProxyTest : public testing::Test {
       if (known != leads_to_.end()) return {{*parse_address(known->second)}, {}};
     }
     if (name.starts_with("slow")) std::this_thread::sleep_for(seconds(3));
+    if (name.starts_with("endless")) is_over_.wait(false);
     Found found;
     std::string text = name.substr(0, name.find(".test"));
     for (std::size_t at = text.find('.'); at != text.npos; at = text.find('.')) {
@@ -178,6 +182,7 @@ class ProxyTest : public testing::Test {
   std::map<std::string, std::string> leads_to_;  // names that do not contain their address
   std::mutex mutex_;
   std::vector<std::string> looked_up_;
+  std::atomic<bool> is_over_{false};  // names that are endless resolve
   Fd control_;
   Fd ours_;
   Fd names_;

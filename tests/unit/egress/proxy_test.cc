@@ -88,10 +88,10 @@ TEST_F(ProxyTest, TheNextAddressWhereOneDoesNotAnswer) {
 
 TEST_F(ProxyTest, ASlowNameEndsInTimeAndHoldsNobodyUp) {
   Settings settings;
-  settings.connect = seconds(1);
+  settings.connect = seconds(2);
   start({"*.test:443"}, settings);
   const Fd slow = connect_to(listener_.port);
-  const std::string request = connect_request("slow.test:443");
+  const std::string request = connect_request("endless.test:443");
   ASSERT_GT(::send(slow.get(), request.data(), request.size(), 0), 0);
   EXPECT_THAT(ask(listener_.port, connect_request("evil.org:443")), HasSubstr(" 403 "));
   EXPECT_FALSE(is_readable(slow.get(), milliseconds(0)));

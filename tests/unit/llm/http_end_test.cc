@@ -107,7 +107,7 @@ TEST_F(HttpEndTest, ASilentServerIsLeftAtTheDeadline) {
   const Hanging server;
   int calls = 0;
   const auto late = shortest_delay([&] {
-    const auto deadline = Clock::now() + 300ms;
+    const auto deadline = Clock::now() + scaled(1s);
     FetchOptions options;
     options.deadline = deadline;
     EXPECT_THAT(fetched(server.url(), options),
@@ -128,7 +128,7 @@ TEST_F(HttpEndTest, ATricklingServerIsLeftAtTheDeadline) {
   });
   std::size_t bytes = 0;
   const auto late = shortest_delay([&] {
-    const auto deadline = Clock::now() + 300ms;
+    const auto deadline = Clock::now() + scaled(1s);
     FetchOptions options;
     options.deadline = deadline;
     options.on_body = [&](int, std::string_view piece) { bytes += piece.size(); };

@@ -14,7 +14,7 @@ using Clock = std::chrono::steady_clock;
 
 class DeadlineTest : public ::testing::Test {
  protected:
-  // Returns how often it was late within the time.
+  // Returns how often it was late within the time, or until nothing is waited for any more.
   int late_within(std::chrono::milliseconds time) {
     context_.restart();
     context_.run_for(time);
@@ -31,7 +31,7 @@ class DeadlineTest : public ::testing::Test {
 
 TEST_F(DeadlineTest, IsLateOnce) {
   set(5ms);
-  EXPECT_EQ(late_within(scaled(100ms)), 1);
+  EXPECT_EQ(late_within(scaled(10s)), 1);
 }
 
 TEST_F(DeadlineTest, ALaterOneReplacesAnEarlierOne) {
@@ -73,7 +73,7 @@ TEST_F(DeadlineTest, CanBeSetAgainAfterEachEnd) {
     deadline_->clear();
     EXPECT_EQ(late_within(20ms), 0);
     set(5ms);
-    EXPECT_EQ(late_within(scaled(100ms)), 1);
+    EXPECT_EQ(late_within(scaled(10s)), 1);
   }
 }
 
