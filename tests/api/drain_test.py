@@ -9,6 +9,7 @@ import time
 
 import host_view
 import live_server
+import time_scale
 
 
 class Drain(live_server.ServerTest):
@@ -29,6 +30,7 @@ class Drain(live_server.ServerTest):
             answers, lost, terminated = [], [], threading.Event()
 
             def hammer(number, server=server, answers=answers, lost=lost, terminated=terminated):
+                resets = 0
                 while True:
                     is_kept = False
                     try:
@@ -47,7 +49,11 @@ class Drain(live_server.ServerTest):
                         return
                     except (OSError, http.client.HTTPException) as error:
                         # An idle connection may be closed while the next request is on its way: that one was not accepted.
-                        if not (is_kept and terminated.is_set()):
+                        if is_kept and terminated.is_set():
+                            continue
+                        # Nor was one whose connection only the kernel had accepted when the listener ended: the next is refused.
+                        resets += 1
+                        if resets > 1 or not terminated.is_set() or not isinstance(error, (ConnectionResetError, BrokenPipeError)):
                             lost.append(repr(error))
                             return
 
@@ -98,8 +104,8 @@ class Drain(live_server.ServerTest):
             running = pool.submit(client.execute, "import time; time.sleep(4); print('whole')", timeout_seconds=20)
             self.assertTrue(server.wait_until_running())
             os.kill(server.pid, signal.SIGTERM)
+            self.assertTrue(server.wait_until_draining())
             with server.client() as other:
-                self.assertTrue(host_view.wait_until(lambda: other.send("GET", "/health").status == 503, 2))
                 answer = other.send("GET", "/health")
                 self.assertEqual(("draining", "5"), (answer.json["status"], answer.headers["Retry-After"]))
                 self.assertEqual(503, other.post({"code": "pass"}).status)
@@ -113,37 +119,33 @@ class Drain(live_server.ServerTest):
         """Both the shell and the kernel send SIGHUP."""
         server = self.start()
         with concurrent.futures.ThreadPoolExecutor(1) as pool, server.client() as client:
-            running = pool.submit(client.execute, "import time; time.sleep(1); print('whole')")
+            running = pool.submit(client.execute, "import time; time.sleep(4); print('whole')", timeout_seconds=time_scale.timeout(20))
             self.assertTrue(server.wait_until_running())
             for _ in range(2):
                 os.kill(server.pid, signal.SIGHUP)
                 time.sleep(0.1)
-            self.assertEqual("whole\n", running.result(10)["stdout"])
+            self.assertEqual("whole\n", running.result(time_scale.scaled(20))["stdout"])
         self.assertEqual(0, self.ended(server, 5))
 
     def test_it_ends_as_soon_as_it_is_idle(self):
-        server = self.start(DRAIN_SECONDS="60")
+        server = self.start(DRAIN_SECONDS="3600", API_IDLE_SECONDS="3600")
         with server.client() as kept:
             kept.execute("pass")
-            started = time.monotonic()
             os.kill(server.pid, signal.SIGTERM)
             self.assertEqual(0, self.ended(server, 10))
-        self.assertLess(time.monotonic() - started, 3)
 
     def test_past_the_deadline_programs_are_cancelled_and_answered(self):
         server = self.start(DRAIN_SECONDS="0.5")
         with concurrent.futures.ThreadPoolExecutor(1) as pool, server.client() as client:
             running = pool.submit(client.execute, live_server.begins_and_stays("to-be-cancelled"), timeout_seconds=55)
             self.assertTrue(server.wait_for_program("to-be-cancelled"))
-            started = time.monotonic()
             os.kill(server.pid, signal.SIGTERM)
-            result = running.result(10)
+            result = running.result(15)  # Unless told otherwise, the server would wait for 20 s.
         self.assertEqual(("cancelled", "begun\n"), (result["status"], result["stdout"]))
         self.assertEqual(0, self.ended(server, 5))
-        self.assertLess(time.monotonic() - started, 5)
 
     def test_past_the_deadline_whoever_comes_hears_so_or_is_refused(self):
-        server = self.start(DRAIN_SECONDS="0.5")
+        server = self.start(DRAIN_SECONDS="3")
         with concurrent.futures.ThreadPoolExecutor(7) as pool, server.client() as client:
             running = pool.submit(client.execute, "import time; time.sleep(50)", timeout_seconds=55)
             self.assertTrue(server.wait_until_running())

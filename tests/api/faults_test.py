@@ -229,7 +229,9 @@ class KilledUnderLoad(FaultTest):
             # On a slow or busy host it takes longer until some programs end by themselves between two faults.
             while (past := time.monotonic() - started) < seconds or (seen["its own"] <= 10 and past < time_scale.patience(20)):
                 fault()
+                before = seen["its own"]
                 time.sleep(0.2)
+                host_view.wait_until(lambda before=before: seen["its own"] > before, 5)
         finally:
             stop.set()
             for thread in threads:

@@ -74,7 +74,7 @@ class Files(FilesTest):
                             ("out_of_memory", "x = []\nwhile True: x.append(bytearray(1 << 20))")):
             with self.subTest(status):
                 result, files = self.artifacts(f"open('kept', 'w').write('kept')\n{end}", memory_limit_mb=64,
-                                               timeout_seconds=1 if status == "timeout" else 20)
+                                               timeout_seconds=time_scale.timeout(3) if status == "timeout" else 20)
                 self.assertEqual((status, {"kept": b"kept"}), (result["status"], files))
 
     def test_eight_mebibytes_in(self):

@@ -49,7 +49,7 @@ class List(JobsCommand):
         for words in (["jobs"], ["jobs", "list"]):
             lines = self.good(*words).splitlines()
             self.assertEqual(["ID", "KIND", "STATUS", "LANGUAGE", "CREATED", "(UTC)", "TIME", "ERROR"], lines[0].split())
-            self.assertRegex(lines[1], rf"\A{second}  code  error    bash      20\d\d-\d\d-\d\d \d\d:\d\d:\d\d  \d+ ms +its exit status was not 0\Z")
+            self.assertRegex(lines[1], rf"\A{second}  code  error    bash      20\d\d-\d\d-\d\d \d\d:\d\d:\d\d  (\d+ ms|[\d.]+ s) +its exit status was not 0\Z")
             self.assertTrue(lines[2].startswith(f"{first}  code  success  python "), lines)
 
     def test_options(self):

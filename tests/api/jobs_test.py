@@ -13,6 +13,7 @@ import uuid
 
 import host_view
 import live_server
+import time_scale
 
 
 class Jobs(live_server.ServerTest):
@@ -164,11 +165,11 @@ class Owners(live_server.ServerTest):
                 self.server.client(**{"X-API-Key": "first-key"}) as first, \
                 self.server.client(**{"X-API-Key": "first-key"}) as watching, \
                 self.server.client(**{"X-API-Key": "second-key"}) as second:
-            caller = pool.submit(first.execute, "import time; time.sleep(1); print('whole')")
+            caller = pool.submit(first.execute, "import time; time.sleep(4); print('whole')", timeout_seconds=time_scale.timeout(20))
             job = live_server.the_running_job(watching)
             self.assertEqual(404, second.send("DELETE", f"/jobs/{job}").status)
             self.assertEqual(404, second.post({"signal": 9}, f"/jobs/{job}/signal").status)
-            self.assertEqual("whole\n", caller.result(10)["stdout"])
+            self.assertEqual("whole\n", caller.result(time_scale.scaled(20))["stdout"])
 
 
 class Files(live_server.KeptJobsTest):

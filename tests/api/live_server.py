@@ -92,6 +92,16 @@ class LiveServer:
             return host_view.wait_until(
                 lambda: client.send("GET", "/health").json["runs"]["running"] >= count, seconds)
 
+    def wait_until_draining(self, seconds=10):
+        """Waits until the server says that it stops. It may close an idle connection just before, so each question has one of its own."""
+        def is_draining():
+            try:
+                with self.client() as client:
+                    return client.send("GET", "/health").status == 503
+            except (OSError, http.client.HTTPException):
+                return False
+        return host_view.wait_until(is_draining, seconds)
+
     def wait_for_program(self, word, seconds=20):
         """Waits until a process below the server has `word` in its command line."""
         return host_view.wait_until(lambda: any(word in line for line in self.processes().values()), seconds)

@@ -10,6 +10,7 @@ import time
 import host_view
 import live_server
 import stream_test
+import time_scale
 
 SLEEP = "import time; time.sleep(50)"
 
@@ -105,13 +106,16 @@ class Concurrency(KeysTest):
         self.assertEqual(200, self.greedy.post({"code": "pass"}).status)
 
     def test_a_flood_of_one_key_is_not_felt_by_another(self):
-        quiet = statistics.median(self.timed() for _ in range(15))
+        seconds = time_scale.timeout(4)
+        program = {"code": f"import time; time.sleep({seconds})", "timeout_seconds": time_scale.timeout(20)}
         stop, seen = threading.Event(), []
 
         def flood():
             with self.server.client(**{"X-API-Key": "greedy"}) as client:
                 while not stop.is_set():
-                    seen.append(client.post({"code": "import time; time.sleep(0.2)"}).status)
+                    seen.append(client.post(program).status)
+                    if seen[-1] == 429:
+                        time.sleep(0.02)  # Without a pause these threads would use up a processor.
 
         with concurrent.futures.ThreadPoolExecutor(8) as threads:
             for _ in range(8):
@@ -122,8 +126,9 @@ class Concurrency(KeysTest):
             finally:
                 stop.set()
         self.assertEqual({200, 429}, set(seen))
-        # The machine is busier; but there is a place at once, and nobody's program is waited for.
-        self.assertLess(statistics.median(loud), max(0.15, 20 * quiet))
+        # The machine is busier; but there is a place at once, and nobody's program is waited for. The median would not tell: a place that
+        # was waited for serves many requests in a row.
+        self.assertLess(statistics.mean(loud), seconds / 8)
 
     def timed(self):
         began = time.monotonic()
@@ -173,7 +178,9 @@ class RateTest(KeysTest):
 
 
 class Rate(RateTest):
-    environment = {"JOBS_PATH": ":memory:", "API_KEYS": "one,two", "API_KEY_RATE": "30/m", "API_KEY_BURST": "3"}
+    # On a busy host, too, several requests fit into the time that one of them takes to come back.
+    PERIOD = 5
+    environment = {"JOBS_PATH": ":memory:", "API_KEYS": "one,two", "API_KEY_RATE": f"{60 // PERIOD}/m", "API_KEY_BURST": "3"}
 
     def test_the_answer_says_when_there_is_one_again(self):
         began, ended = self.empty("one")
@@ -181,18 +188,18 @@ class Rate(RateTest):
         asked = time.monotonic()
         seconds = self.refused(client.post({"code": "pass"}))
         answered = time.monotonic()
-        # Two seconds after the first was taken there is another one; whole seconds, rounded up.
-        self.assertLess(seconds - 1, began + 2 - asked + (ended - began) + 0.01)
-        self.assertGreaterEqual(seconds, began + 2 - answered)
+        # A period after the first was taken there is another one; whole seconds, rounded up.
+        self.assertLess(seconds - 1, began + self.PERIOD - asked + (ended - began) + 0.01)
+        self.assertGreaterEqual(seconds, began + self.PERIOD - answered)
         time.sleep(seconds)
-        # These requests would otherwise use up the rate that a program needs: it takes two seconds to come back.
+        # These requests would otherwise use up the rate that a program needs: it takes a period to come back.
         self.assertEqual(200, client.send("GET", "/jobs").status)
         self.refused(client.post({"code": "pass"}))
 
     def test_the_bucket_refills_up_to_the_burst(self):
         self.empty("two")
         client = self.key("two")
-        time.sleep(8.5)
+        time.sleep(4.25 * self.PERIOD)
         answers = [client.send("GET", "/jobs").status for _ in range(5)]
         self.assertEqual([200, 200, 200, 429, 429], answers)
 

@@ -16,7 +16,8 @@ signal.pthread_kill(threading.get_ident(), signal.SIGRTMIN)
 print(heard)
 del heard[:]
 signal.setitimer(signal.ITIMER_REAL, 0.02)
-signal.pause()
+while not heard:
+    time.sleep(0.001)
 signal.setitimer(signal.ITIMER_VIRTUAL, 0.01)
 while len(heard) < 2:
     pass

@@ -23,12 +23,15 @@ atexit.register(report, "again")
 
 
 def outlive():
+    late.wait()
     time.sleep(0.05)
     print("the thread ends", flush=True)
 
 
+late = threading.Event()
 threading.Thread(target=outlive).start()
 threading.Thread(target=time.sleep, args=(30,), daemon=True).start()
+threading._register_atexit(late.set)  # which is called after the next one
 threading._register_atexit(report, "threading's own")
 try:
     sys.exit(7)

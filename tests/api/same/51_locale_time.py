@@ -14,7 +14,7 @@ print([time.get_clock_info(name).implementation for name in ("time", "monotonic"
 print(abs(time.time() - os.stat("/workspace").st_mtime) < 3600, time.process_time() < 3, time.thread_time() < 3, time.perf_counter() > 0)
 started = time.monotonic()
 time.sleep(0.03)
-print(0.03 <= time.monotonic() - started < 1)
+print(0.03 <= time.monotonic() - started)
 print("größer", "日本", "\N{SNOWMAN}", ascii("ü"), "\ud800".encode("utf-8", "surrogatepass"))
 try:
     print("\udc80")

@@ -3,4 +3,4 @@
 import time
 print("flushed", flush=True)
 print("not flushed")
-time.sleep(30)
+time.sleep(100)

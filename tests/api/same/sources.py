@@ -108,7 +108,9 @@ _EXITS = {
                                                         "    def write(self, text): self.texts.append(text)\n    def flush(self): os.write(1, ''.join(self.texts).encode())\n"
                                                         "sys.stdout = Stream()\nprint('kept')"),
     "output_of_c_before_its_exit_functions": (SUCCESS, "import ctypes\nlibc = ctypes.CDLL(None)\nlibc.printf(b'kept in C')\nlibc.on_exit(libc._exit, None)"),
-    "stop_and_go": (SUCCESS, "import os, signal, time\nif os.fork() == 0:\n    time.sleep(0.2)\n    os.kill(os.getppid(), signal.SIGCONT)\n    os._exit(0)\n"
+    "stop_and_go": (SUCCESS, "import os, signal, time\nif os.fork() == 0:\n    parent = os.getppid()\n"
+                             "    while open(f'/proc/{parent}/stat').read().rpartition(')')[2].split()[0] != 'T': time.sleep(0.001)\n"
+                             "    os.kill(parent, signal.SIGCONT)\n    os._exit(0)\n"
                              "os.kill(os.getpid(), signal.SIGSTOP)\nprint('goes on', os.wait()[1])"),
     "exec_of_another": ("error 3", "import os\nprint('first', flush=True)\nos.execv('/bin/sh', ['sh', '-c', 'echo second; exit 3'])"),
     "exit_with_thread_alive": ("error 3", "import sys, threading, time\nthreading.Thread(target=lambda: (time.sleep(0.1), print('late'))).start()\nsys.exit(3)"),
