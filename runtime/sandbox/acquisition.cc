@@ -1,5 +1,6 @@
 #include "runtime/sandbox/acquisition.h"
 
+#include <algorithm>
 #include <boost/asio/post.hpp>
 #include <utility>
 
@@ -16,6 +17,9 @@ using jail::Result;
 // is given up sooner, since one that is made for the program alone can take its place.
 constexpr std::chrono::seconds set_up_deadline{10};
 constexpr std::chrono::seconds pooled_set_up_deadline{5};
+// How long after its order a jail's maker is looked at, which may have been killed before it said
+// that there is a jail.
+constexpr std::chrono::milliseconds look_at_maker{100};
 // The pause after a jail was given up: its processes take about this long to end.
 constexpr std::chrono::milliseconds end_of_a_jail{10};
 
@@ -161,16 +165,27 @@ std::function<void(T)> Acquisition::answer_to(
 asio::awaitable<Result<void>> Acquisition::until_ready() {
   Leased& leased = held_->leased;
   const std::chrono::seconds patience = leased.pooled ? pooled_set_up_deadline : set_up_deadline;
-  alarm_->set_deadline(clock_.now() + patience);
+  const TimeSource::Time deadline = clock_.now() + patience;
+  alarm_->set_deadline(leased.maker_has_ended ? clock_.now() + look_at_maker : deadline);
   while (leased.jail->phase() == Phase::launching) {
     if (alarm_->cancelled()) {
       leased.jail->kill(jail::Ended::cancelled);
       break;
     }
-    if (alarm_->deadline_passed()) co_return not_ready(patience);
-    co_await alarm_->wait();
+    bool maker_has_ended = false;
+    if (alarm_->deadline_passed()) {
+      if (clock_.now() >= deadline) co_return not_ready(patience);
+      maker_has_ended = leased.maker_has_ended();
+      alarm_->set_deadline(std::min(deadline, clock_.now() + look_at_maker));
+    } else {
+      co_await alarm_->wait();
+    }
+    // Reads what the maker has said before it ended, too.
     const auto phase = leased.jail->advance();
     if (!phase) co_return phase.error();
+    if (maker_has_ended && *phase == Phase::launching && leased.jail->process_fd() < 0) {
+      co_return Error{ErrorKind::closed, "make a jail: its launcher has ended", 0, {}};
+    }
   }
   co_return Result<void>();
 }

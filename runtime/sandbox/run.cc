@@ -142,6 +142,7 @@ Result<void> Run::start(Leased& leased) {
   if (!done) return done;
   request_.files.clear();
   leased.maker.reset();
+  leased.maker_has_ended = nullptr;
   started_at_ = setting_.clock->now();
   if (options_.on_start) options_.on_start();
   reads_later_ = true;

@@ -431,8 +431,10 @@ class JailRunner final : public Runner {
   Result<Leased> launch(const RunRequest& request, const JailBase& base, const JailMaker& failed) {
     auto launched = launchers_->launch(spec_of(request, base), failed);
     if (!launched) return launched.error();
+    const std::shared_ptr<jail::Launcher>& launcher = launched->launcher;
     return Leased{.jail = handle_of(std::move(launched->jail)),
-                  .maker = std::move(launched->launcher)};
+                  .maker = launcher,
+                  .maker_has_ended = [launcher] { return has_ended(*launcher); }};
   }
 
   const asio::any_io_executor executor_;

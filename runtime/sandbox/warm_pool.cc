@@ -158,7 +158,7 @@ void WarmPool::serve(Served& served) {
       if (!been_ready_ && trouble_.empty()) return;
       Result<Leased> leased = pool_ == nullptr
                                   ? Error{ErrorKind::closed, "lease a jail: " + trouble_, 0, {}}
-                                  : lease(*pool_, waiting_.front().invocation);
+                                  : lease(pool_, waiting_.front().invocation);
       if (has_no_turn_yet(leased)) return;
       served.emplace_back(ticket, std::move(leased));
     }
@@ -166,20 +166,28 @@ void WarmPool::serve(Served& served) {
   }
 }
 
-Result<Leased> WarmPool::lease(PoolHandle& pool,
+Result<Leased> WarmPool::lease(const std::shared_ptr<PoolHandle>& pool,
                                const std::optional<jail::Invocation>& invocation) {
-  auto jail = invocation ? pool.launch(*invocation) : pool.lease();
+  auto jail = invocation ? pool->launch(*invocation) : pool->lease();
   if (!jail) {
     if (jail.error().kind == ErrorKind::closed) post(&WarmPool::reopen);
     return jail.error();
   }
   const bool forked = spec_.warmth == jail::Warmth::forked;
   const bool warm = forked || (*jail)->phase() == jail::Phase::ready;
+  std::function<bool()> maker_has_ended;
+  if (!warm) {
+    maker_has_ended = [made_by = std::weak_ptr(pool)] {
+      const auto maker = made_by.lock();
+      return maker == nullptr || maker->maker_has_ended();
+    };
+  }
   return Leased{.jail = std::move(*jail),
                 .pooled = true,
                 .warm = warm,
                 .template_name = spec_.name,
-                .maker = forked ? nullptr : pool.maker()};
+                .maker = forked ? nullptr : pool->maker(),
+                .maker_has_ended = std::move(maker_has_ended)};
 }
 
 std::optional<Result<Leased>> WarmPool::take(const std::optional<jail::Invocation>& invocation,
@@ -196,7 +204,7 @@ std::optional<Result<Leased>> WarmPool::take(const std::optional<jail::Invocatio
   if (pool == nullptr) open();
   // Making a jail on demand takes a while, so the lock is not held.
   if (free_to_take) {
-    Result<Leased> leased = lease(*pool, invocation);
+    Result<Leased> leased = lease(pool, invocation);
     if (!has_no_turn_yet(leased)) return leased;
   }
   const std::lock_guard lock(mutex_);
@@ -206,7 +214,7 @@ std::optional<Result<Leased>> WarmPool::take(const std::optional<jail::Invocatio
   }
   // A jail may have become ready in between, and nobody was waiting for it.
   if (free_to_take && waiting_.empty() && pool_ != nullptr) {
-    Result<Leased> leased = lease(*pool_, invocation);
+    Result<Leased> leased = lease(pool_, invocation);
     if (!has_no_turn_yet(leased)) return leased;
   }
   waiting_.push_back({.ticket = make_ticket(), .invocation = invocation});

@@ -27,6 +27,9 @@ struct Leased {
   // The template that the jail is made from, or whose root and policy it has; empty: none.
   std::string template_name{};
   JailMaker maker{};  // null where a template's host made it
+  // Whether that process has ended. A jail of which it has said nothing by then never is ready.
+  // Empty: the jail is ready, or ends with its maker.
+  std::function<bool()> maker_has_ended{};
 };
 
 // Thread-safe.
@@ -87,7 +90,8 @@ class WarmPool : public std::enable_shared_from_this<WarmPool> {
   void serve(Served& served);
   void note_state();
   void tell_trouble(const std::string& trouble);
-  jail::Result<Leased> lease(PoolHandle& pool, const std::optional<jail::Invocation>& invocation);
+  jail::Result<Leased> lease(const std::shared_ptr<PoolHandle>& pool,
+                             const std::optional<jail::Invocation>& invocation);
 
   boost::asio::strand<boost::asio::any_io_executor> strand_;
   const std::shared_ptr<const TimeSource> clock_;

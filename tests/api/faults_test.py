@@ -243,7 +243,9 @@ class KilledUnderLoad(FaultTest):
     @staticmethod
     def kind(answer, word):
         if answer.status in (500, 503):
-            return "refused" if answer.json["status"] == answer.status else "wrong"
+            # What was killed is noticed, and not waited for.
+            is_right = answer.json["status"] == answer.status and "could not be started in time" not in answer.json["detail"]
+            return "refused" if is_right else "wrong"
         result = answer.json
         ended = (answer.status, result.get("status"), result.get("exit_code"), result.get("stdout"))
         if ended == (200, "error", 7, f"{word}\n"):

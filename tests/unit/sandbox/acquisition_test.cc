@@ -184,6 +184,33 @@ TEST_F(AcquisitionTest, AJailThatItsLauncherLostIsLaunchedAgainOnce) {
   EXPECT_THAT(outcome->error().message(), HasSubstr("launch again"));
 }
 
+TEST_F(AcquisitionTest, AJailOfWhichADeadLauncherHasSaidNothingIsLaunchedAgain) {
+  bool has_ended = false;
+  const auto unknown = add(Kind::of_its_own, Phase::launching);
+  unknown->is_announced = false;
+  next_.back().maker_has_ended = [&] { return has_ended; };
+  const JailMaker maker = next_.front().maker;
+  add(Kind::of_its_own, Phase::ready);
+  begin();
+  pass(5000ms);
+  EXPECT_EQ(asked_.size(), 1u);
+  has_ended = true;
+  pass(100ms);
+  ASSERT_EQ(asked_.size(), 2u);
+  EXPECT_EQ(asked_[1].failed, maker);
+  EXPECT_TRUE(unknown->given_up);
+}
+
+TEST_F(AcquisitionTest, AJailThatADeadLauncherHasAnnouncedIsWaitedFor) {
+  const auto jail = add(Kind::of_its_own, Phase::launching);
+  next_.back().maker_has_ended = [] { return true; };
+  const auto outcome = begin();
+  pass(9999ms);
+  EXPECT_EQ(asked_.size(), 1u);
+  pass(1ms);
+  EXPECT_EQ(outcome->error().kind, ErrorKind::timed_out);
+}
+
 TEST_F(AcquisitionTest, AJailThatCannotBeMadeIsNotLaunchedAgain) {
   const auto jail = add(Kind::of_its_own, Phase::launching);
   const auto outcome = begin();

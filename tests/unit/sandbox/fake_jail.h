@@ -22,6 +22,7 @@ struct FakeJail {
   int cancels = 0;
   std::vector<int> signals;
   bool given_up = false;
+  bool is_announced = true;  // by its launcher: only then its process is known
 
   // The events that the test decides.
   jail::Phase phase = jail::Phase::launching;
@@ -84,7 +85,9 @@ class FakeJailHandle final : public JailHandle {
     return {};
   }
   int working_directory_fd() const noexcept override { return jail_->working_directory; }
-  int process_fd() const noexcept override { return jail_->process.reading.get(); }
+  int process_fd() const noexcept override {
+    return jail_->is_announced ? jail_->process.reading.get() : -1;
+  }
   jail::Result<void> signal(int number) override {
     EXPECT_EQ(jail_->phase, jail::Phase::running);
     jail_->signals.push_back(number);

@@ -51,6 +51,7 @@ class RunTest : public testing::Test {
     Kind kind;
     std::shared_ptr<FakeJail> jail;
     JailMaker maker;
+    std::function<bool()> maker_has_ended;
   };
 
   static void SetUpTestSuite() { ::signal(SIGPIPE, SIG_IGN); }
@@ -78,7 +79,7 @@ class RunTest : public testing::Test {
   std::shared_ptr<FakeJail> add(Kind kind, jail::Phase phase) {
     auto jail = std::make_shared<FakeJail>();
     jail->phase = phase;
-    next_.push_back({kind, jail, std::make_shared<const int>(0)});
+    next_.push_back({kind, jail, std::make_shared<const int>(0), nullptr});
     return jail;
   }
 
@@ -87,7 +88,8 @@ class RunTest : public testing::Test {
             .pooled = next.kind == Kind::pooled,
             .warm = next.kind == Kind::pooled,
             .template_name = next.kind == Kind::pooled ? "mine" : "",
-            .maker = next.maker};
+            .maker = next.maker,
+            .maker_has_ended = next.maker_has_ended};
   }
 
   // Where there is no jail, the run waits for one.
