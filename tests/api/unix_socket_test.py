@@ -186,13 +186,14 @@ class UnixSocket(live_server.ServerTest):
         self.assertEqual("another's", pathlib.Path(self.path).read_text(encoding="utf-8"))
 
     def test_drain(self):
-        server = self.start()
+        seconds = min(time_scale.scaled(6), 40)  # in which the server is asked to end, and others are refused
+        server = self.start(DRAIN_SECONDS="60")
         with concurrent.futures.ThreadPoolExecutor(1) as pool, server.client() as client:
-            running = pool.submit(client.execute, "import time; time.sleep(3); print('whole')")
+            running = pool.submit(client.execute, f"import time; time.sleep({seconds}); print('whole')", timeout_seconds=60)
             self.assertTrue(server.wait_until_running())
             os.kill(server.pid, signal.SIGTERM)
             with server.client() as other:
-                self.assertTrue(host_view.wait_until(lambda: other.send("GET", "/health").status == 503, 2))
+                self.assertTrue(host_view.wait_until(lambda: other.send("GET", "/health").status == 503, 5))
                 self.assertEqual(503, other.post({"code": "pass"}).status)
             self.assertEqual("whole\n", running.result()["stdout"])
         self.assertTrue(host_view.wait_until(lambda: server.exit_status == 0, 5))
