@@ -177,7 +177,7 @@ class Exec(Command):
             self.assertTrue(json.loads(self.good("exec", warm, "--json", "-n", "-c", "pass"))["warm"])
 
     def test_a_timeout_is_124(self):
-        status, out, error = self.run_it("exec", self.sandbox, "--timeout", time_scale.scaled(1), "--", "sh", "-c", "echo begun; sleep 50")
+        status, out, error = self.run_it("exec", self.sandbox, "--timeout", time_scale.scaled(3), "--", "sh", "-c", "echo begun; sleep 50")
         self.assertEqual((124, "begun\n"), (status, out))
         self.assertRegex(error, r"\Aagent-sandbox: [^\n]+\n\Z")
 

@@ -1,4 +1,5 @@
 """Sandboxes whose /workspace is a directory of the host: work that is larger than memory, its bound, and what is left."""
+import contextlib
 import json
 import os
 import pathlib
@@ -35,8 +36,12 @@ class DiskTest(SandboxTest):
     @classmethod
     def directories(cls):
         """Those of sandboxes that live, and what waits to be removed."""
-        return [path for server in (cls.place / "disks").iterdir() for path in server.iterdir() if path.name != "removed"] + \
-               [path for server in (cls.place / "disks").iterdir() for path in (server / "removed").glob("*")]
+        found = []
+        for server in (cls.place / "disks").iterdir():
+            with contextlib.suppress(FileNotFoundError):  # the server's directory was removed meanwhile
+                found += [path for path in server.iterdir() if path.name != "removed"]
+                found += (server / "removed").glob("*")
+        return found
 
     def nothing_is_left(self, seconds=120):
         self.assertTrue(host_view.wait_until(lambda: not self.directories(), seconds), self.directories())
@@ -60,6 +65,7 @@ class Disks(DiskTest):
         self.assertEqual((206, bytes(10)), (answer.status, answer.body))
 
     def test_its_directory_is_its_servers_alone_and_goes_with_it(self):
+        self.nothing_is_left()
         sandbox = self.on_disk()
         directory, = self.directories()
         self.assertEqual((0o700, 0o700), (directory.stat().st_mode & 0o7777, directory.parent.stat().st_mode & 0o7777))

@@ -429,7 +429,7 @@ class KilledServer(live_server.KeptJobsTest):
             self.assertEqual(("created", 1), (kinds[0], kinds.count("ended")), kinds)
 
     def one_life(self, target, without_launcher):
-        """Runs a server that is killed once `target` answers have come. Returns what its callers know."""
+        """Runs a server that is killed once the Lives have got `target` answers. Returns what its callers know."""
         server = self.start(JOBS_DURABLE="true")
         mounts, files = host_view.mounts(), os.listdir(server.temporary)
         callers = [Lives(server, f"{target} {number}") for number in range(3)]
@@ -442,7 +442,8 @@ class KilledServer(live_server.KeptJobsTest):
                 caller.start()
 
             def come(count):
-                return host_view.wait_until(lambda: sum(caller.acknowledged for caller in callers) >= count, 40)
+                # Without the writer's, which is so fast that few sandboxes might be known by then.
+                return host_view.wait_until(lambda: sum(caller.acknowledged for caller in callers[:-1]) >= count, 40)
 
             self.assertTrue(come(target // 2))
             if without_launcher:

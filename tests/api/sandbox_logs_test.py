@@ -68,7 +68,10 @@ class Pages(LogsTest):
 
     def test_pages(self):
         sandbox = self.make()
-        sandbox.run("for i in 1 2 3 4 5; do echo $i; echo $i >&2; sleep 0.05; done")
+        process = sandbox.start("; ".join(f"{TURN.format(turn=turn)}; echo {turn} >&{1 + turn % 2}" for turn in range(6)))
+        for turn in range(6):
+            sandbox.put(f"/workspace/{turn}", b"")
+            process.says(f"{turn}\n")
         whole = self.logs(sandbox)
         self.assertGreater(len(whole["entries"]), 2)
         entries, place = [], 0

@@ -117,7 +117,7 @@ class Live(OutputTest):
         self.assertEqual((1 << 20) + 7, events[-1]["data"]["output_to"])
 
     def test_a_timeout_is_an_exit(self):
-        events = self.events_of(self.started("echo x; sleep 50", timeout_seconds=time_scale.scaled(1)))
+        events = self.events_of(self.started("echo x; sleep 50", timeout_seconds=time_scale.scaled(3)))
         self.assertEqual(("x\n", "timeout_wall"), (self.said(events), events[-1]["data"]["outcome"]["code"]))
 
     def test_a_reader_who_leaves_ends_it(self):
@@ -125,7 +125,7 @@ class Live(OutputTest):
         events = iter(stream)
         while next(events)["type"] != "stdout":
             pass
-        self.assertTrue(self.on_host("7701"))
+        self.wait_for(lambda: self.on_host("7701"))
         stream.leave()
         self.wait_until_gone("7701")
         self.wait_for(lambda: self.sandbox.processes()[0]["state"] == "ended")

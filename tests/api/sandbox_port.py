@@ -18,7 +18,7 @@ def lines_of(told, name):
 
 
 class PortTest(SandboxTest):
-    environment = {**SandboxTest.environment, "SANDBOX_PORTS_DOMAIN": DOMAIN, "SANDBOX_PORTS_TIMEOUT_SECONDS": f"{math.ceil(time_scale.scaled(2))}"}
+    environment = {**SandboxTest.environment, "SANDBOX_PORTS_DOMAIN": DOMAIN, "SANDBOX_PORTS_TIMEOUT_SECONDS": f"{math.ceil(time_scale.scaled(10))}"}
 
     def setUp(self):
         super().setUp()

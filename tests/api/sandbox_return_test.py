@@ -3,6 +3,7 @@ became of the others."""
 import http.client
 import itertools
 import json
+import math
 import os
 import random
 import shutil
@@ -11,6 +12,7 @@ import time
 
 import host_view
 import live_server
+import time_scale
 from ledger import files_below
 from living_sandbox import moment
 from return_place import ReturnTest
@@ -194,12 +196,13 @@ class Return(ReturnTest):
 class Clocks(ReturnTest):
     def test_time_goes_on_without_a_server(self):
         self.start()
-        long, short = self.make(timeout_seconds=3000), self.make(timeout_seconds=2)
-        pauses = self.make(timeout_seconds=2, on_timeout="pause")
+        seconds = math.ceil(time_scale.scaled(4))  # in which the server is killed
+        long, short = self.make(timeout_seconds=3000), self.make(timeout_seconds=seconds)
+        pauses = self.make(timeout_seconds=seconds, on_timeout="pause")
         self.events(long)
         ends_at = short.now()["ends_at"]
         self.end("kill")
-        self.assertTrue(host_view.wait_until(lambda: time.time() > moment(ends_at) + 0.1, 10))
+        self.assertTrue(host_view.wait_until(lambda: time.time() > moment(ends_at) + 0.1, seconds + 10))
         self.start()
         now = self.again(short).now()
         self.assertEqual(("ended", "lifetime", ends_at), (now["state"], now["outcome"]["code"], now["ended_at"]))

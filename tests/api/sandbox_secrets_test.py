@@ -294,6 +294,7 @@ class NothingIsKept(SecretsTest):
             sandbox.path, "/v1/sandboxes", f"{sandbox.path}/events?limit=200", f"{sandbox.path}/metrics", f"{sandbox.path}/processes", f"{sandbox.path}/logs",
             "/metrics", "/health", "/stats", f"{sandbox.path}/processes/{sleeper.pid}")]
         self.assertNotIn(MARK, repr(shown))
+        self.assertTrue(self.server.wait_for_program("sleep"))
         inside = {pid: line for pid, line in self.server.processes().items()}
         self.assertTrue(any("sleep" in line for line in inside.values()))
         for pid in inside:

@@ -135,7 +135,7 @@ class HangUp(TerminalTest):
         self.assertEqual(("SIGKILL", "cancelled"), (process["signal"], process["outcome"]["code"]))
 
     def test_an_open_one_keeps_the_sandbox_from_being_idle(self):
-        idle = math.ceil(time_scale.scaled(1))  # in which the terminal is opened
+        idle = math.ceil(time_scale.scaled(3))  # in which the terminal is opened
         sandbox = self.make(idle_seconds=idle)
 
         async def talk():
@@ -145,7 +145,7 @@ class HangUp(TerminalTest):
                 await terminal.until(b"23\r\n")
 
         asyncio.run(talk())
-        self.assertEqual("idle", self.wait_until_ended(sandbox)["outcome"]["code"])
+        self.assertEqual("idle", self.wait_until_ended(sandbox, idle + 20)["outcome"]["code"])
 
 
 class Attach(TerminalTest):

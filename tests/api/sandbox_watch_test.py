@@ -105,13 +105,13 @@ for number in range(50):
         self.assertEqual({"reason": "sandbox_ended"}, list(stream)[-1]["data"])
 
     def test_an_open_one_keeps_the_sandbox_from_being_idle(self):
-        idle = math.ceil(time_scale.scaled(1))  # in which the watch is opened
+        idle = math.ceil(time_scale.scaled(3))  # in which the watch is opened
         sandbox = self.make(idle_seconds=idle)
         stream = self.watch(sandbox)
         time.sleep(idle + 1)
         self.assertFalse(self.has_ended(sandbox))
         stream.leave()
-        self.assertEqual("idle", self.wait_until_ended(sandbox)["outcome"]["code"])
+        self.assertEqual("idle", self.wait_until_ended(sandbox, idle + 20)["outcome"]["code"])
 
     def has_ended(self, sandbox):
         page = self.client.send("GET", "/v1/sandboxes?state=ended&limit=200").json
@@ -209,10 +209,13 @@ while True:
         readers = [threading.Thread(target=self.read_all, args=(stream,)) for stream in streams]
         for reader in readers:
             reader.start()
+        waits = []
         for _ in range(20):
             begun = time.monotonic()
             self.assertEqual(200, other.get("/workspace", "?stat=true").status)
-            self.assertLess(time.monotonic() - begun, time_scale.scaled(2))
+            waits.append(time.monotonic() - begun)
+        # A host that stalls delays a few of them, a flood all.
+        self.assertLess(sorted(waits)[-4], time_scale.scaled(2), waits)
         flood.delete()
         sandbox.delete()
         for reader in readers:

@@ -186,9 +186,10 @@ class UnixSocket(live_server.ServerTest):
         self.assertEqual("another's", pathlib.Path(self.path).read_text(encoding="utf-8"))
 
     def test_drain(self):
-        server = self.start()
+        seconds = min(time_scale.scaled(6), 40)  # in which the server is asked to end, and others are refused
+        server = self.start(DRAIN_SECONDS="60")
         with concurrent.futures.ThreadPoolExecutor(1) as pool, server.client() as client:
-            running = pool.submit(client.execute, "import time; time.sleep(3); print('whole')")
+            running = pool.submit(client.execute, f"import time; time.sleep({seconds}); print('whole')", timeout_seconds=60)
             self.assertTrue(server.wait_until_running())
             os.kill(server.pid, signal.SIGTERM)
             self.assertTrue(server.wait_until_draining())
