@@ -92,7 +92,7 @@ struct Pool::State {
   std::optional<Jail> take_ready();
   std::optional<Jail> take_made_ahead();
   void note_lease(Jail& jail, bool missed);
-  void keep_for_living_jails(std::shared_ptr<Host> replaced);
+  void keep_for_living_jails(std::shared_ptr<Host> old);
   void drop_replaced_hosts();
   static Result<Jail> launch_living(State& state, const Living& living);
 
