@@ -10,8 +10,8 @@ import live_server
 import time_scale
 from languages_test import lacking
 
-# Programs that esbuild has to read, and none of which runs. It compares each of these declarations with all before: half a minute.
-SLOW = "let a;" * 20_000
+# Programs that esbuild has to read, and none of which runs. It compares each of these declarations with all before: a minute, or half of that.
+SLOW = "let a;" * 50_000
 # Each of these takes some of its stack.
 DEEP = "(" * 1_000_000 + "1"
 
