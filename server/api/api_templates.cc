@@ -8,6 +8,7 @@
 
 #include "runtime/json/writer.h"
 #include "server/api/route_groups.h"
+#include "server/api/sandbox_target.h"
 
 namespace server {
 namespace {

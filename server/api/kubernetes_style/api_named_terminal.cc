@@ -7,6 +7,7 @@
 
 #include "runtime/json/reader.h"
 #include "runtime/json/writer.h"
+#include "runtime/service/field_readers.h"
 #include "server/api/decode.h"
 #include "server/api/kubernetes_style/envelope.h"
 #include "server/api/kubernetes_style/table.h"

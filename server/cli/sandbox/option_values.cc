@@ -1,6 +1,7 @@
 #include "server/cli/sandbox/option_values.h"
 
 #include "runtime/json/writer.h"
+#include "server/cli/common_arguments.h"
 #include "server/cli/exit_codes.h"
 
 namespace server::client {

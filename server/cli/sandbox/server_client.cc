@@ -7,6 +7,7 @@
 
 #include "runtime/json/members.h"
 #include "runtime/json/reader.h"
+#include "runtime/llm/http_text.h"
 #include "server/api/query.h"
 #include "server/cli/exit_codes.h"
 #include "server/cli/plain_text.h"
