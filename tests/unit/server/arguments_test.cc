@@ -264,7 +264,7 @@ TEST(Arguments, AProgramHasAsManyArgumentsAsARequestMayHave) {
   std::vector<std::string> args = {"exec", "-c", "x", "--"};
   args.resize(args.size() + 256, "a");
   EXPECT_EQ(exec_of(args).args.size(), 256u);
-  args.push_back("a");
+  args.emplace_back("a");
   EXPECT_THAT(finished_of(args).error, HasSubstr("a list of at most 256 strings"));
   std::vector<std::string> variables = {"exec", "-c", "x"};
   std::vector<std::string> globs = variables;
