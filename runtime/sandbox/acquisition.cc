@@ -17,8 +17,8 @@ using jail::Result;
 // is given up sooner, since one that is made for the program alone can take its place.
 constexpr std::chrono::seconds set_up_deadline{10};
 constexpr std::chrono::seconds pooled_set_up_deadline{5};
-// How long after its order a jail's maker is looked at, which may have been killed before it said
-// that there is a jail.
+// How often the maker of a jail that is not ready is looked at: it may have been killed before it
+// said that there is a jail.
 constexpr std::chrono::milliseconds look_at_maker{100};
 // The pause after a jail was given up: its processes take about this long to end.
 constexpr std::chrono::milliseconds end_of_a_jail{10};

@@ -5,7 +5,6 @@ import hashlib
 import http.client
 import os
 import random
-import signal
 import sqlite3
 import threading
 import time

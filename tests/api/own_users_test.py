@@ -47,7 +47,7 @@ class Own(SandboxTest):
             sandbox.start("sleep 50")
         users = []
         for pid in self.inits():
-            with contextlib.suppress(FileNotFoundError, ProcessLookupError):  # A jail of a pool may go at any time.
+            with contextlib.suppress(FileNotFoundError, ProcessLookupError):  # a jail of a pool may go at any time
                 users.append(set(host_uids(pid)))
         self.assertGreaterEqual(len(users), 3)
         self.assertTrue(all(len(each) == 1 for each in users), users)

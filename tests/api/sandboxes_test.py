@@ -1,7 +1,6 @@
 """Living sandboxes: created, listed, changed, and ended in every way."""
 import contextlib
 import http.client
-import json
 import math
 import os
 import signal
